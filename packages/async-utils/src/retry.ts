@@ -1,0 +1,73 @@
+import { abortable, abortError, refuseAborted } from './abort.js';
+import { type BackoffStrategy, backoffFunction, jittered } from './backoff.js';
+import { checkCount, checkFunction, checkMs, checkShare } from './checks.js';
+import { isAbortError, RetryError } from './errors.js';
+import { type AsyncHooks, observed, tell } from './hooks.js';
+import { wait } from './wait.js';
+
+/** Options of `retry`; every one has a default. */
+export interface RetryOptions extends Pick<AsyncHooks, 'onRetry' | 'onSuccess' | 'onError'> {
+  /** Tries after the first one (3); 0 means one try. */
+  retries?: number | undefined;
+  /** How long to wait between tries (`'exponential'`). An error that carries `retryAfterMs` wins. */
+  backoff?: BackoffStrategy | undefined;
+  /** Share of each delay that is random, 0 to 1 (0). */
+  jitter?: number | undefined;
+  /** False ends the call at once with the original error. */
+  shouldRetry?: ((error: unknown, attempt: number) => boolean | PromiseLike<boolean>) | undefined;
+  /** Ends the call at once with an AbortError. */
+  signal?: AbortSignal | undefined;
+}
+
+/** What each try is given: its number, from 1, and the caller's signal if there is one. */
+export interface RetryContext {
+  readonly attempt: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Calls `fn` until it succeeds, at most `retries + 1` times, with a growing delay between tries.
+ * @param fn - the work; gets the number of the try and the signal.
+ * @param options - see RetryOptions.
+ * @returns what `fn` returns.
+ * @throws RetryError (`RETRY_EXHAUSTED`) when all tries failed; AbortError (`ABORTED`) when the signal aborts; the
+ * original error when `shouldRetry` says no or the error is an AbortError; RangeError or TypeError for bad options.
+ */
+export async function retry<T>(
+  fn: (context: RetryContext) => PromiseLike<T> | T,
+  options: RetryOptions = {},
+): Promise<T> {
+  const { retries = 3, jitter = 0, signal, shouldRetry, onRetry } = options;
+  checkFunction('fn', fn);
+  checkCount('retries', retries);
+  checkShare('jitter', jitter);
+  const backoff = backoffFunction(options.backoff ?? 'exponential');
+  refuseAborted(signal);
+
+  let attempt = 1;
+  const tries = async (): Promise<T> => {
+    const errors: unknown[] = [];
+    for (; ; attempt++) {
+      const context = { attempt, signal };
+      try {
+        return await (signal ? abortable(() => fn(context), signal) : fn(context));
+      } catch (error) {
+        if (signal?.aborted) throw isAbortError(error) ? error : abortError(signal);
+        if (isAbortError(error) || (shouldRetry && !(await shouldRetry(error, attempt)))) throw error;
+        errors.push(error);
+        if (attempt > retries) throw new RetryError(errors);
+        const delayMs = askedDelay(error) ?? jittered(backoff(attempt, error), jitter);
+        checkMs('the delay given by backoff', delayMs, { cause: error });
+        tell(onRetry, { attempt, error, delayMs });
+        await wait(delayMs, { signal });
+      }
+    }
+  };
+  return observed(options, () => attempt, tries);
+}
+
+/** The wait that the failed service itself asked for; it knows better than any formula. */
+function askedDelay(error: unknown): number | undefined {
+  const ms = (error as { retryAfterMs?: unknown } | null | undefined)?.retryAfterMs;
+  return typeof ms === 'number' && ms >= 0 ? ms : undefined;
+}

@@ -1,0 +1,118 @@
+import { abortError, onAbort, refuseAborted } from './abort.js';
+import { checkMs } from './checks.js';
+import { describe, TimeoutError } from './errors.js';
+import { type AsyncHooks, observed, silence, tell } from './hooks.js';
+import { startTimer } from './timer.js';
+
+/** Options of `timeout`. */
+export interface TimeoutOptions<F = never> extends Pick<AsyncHooks, 'onTimeout' | 'onSuccess' | 'onError'> {
+  /** The time limit; 0 gives up at once without calling the function, Infinity never does. */
+  ms: number;
+  /** A value, or a function that makes one: the result in place of an error when the time is up. */
+  fallback?: F | (() => F | PromiseLike<F>) | undefined;
+  /** An error, or a function that makes one, in place of TimeoutError. */
+  error?: Error | (() => Error) | undefined;
+  /** Runs once when the time is up, before the result is given; may be async. */
+  cleanup?: (() => unknown) | undefined;
+  /** Ends the wait at once with an AbortError. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Gives the outcome of `input`, unless it takes longer than `ms`.
+ * @param input - a promise, or a function; the function's signal aborts when the time is up or the caller aborts.
+ * @param limit - milliseconds, or TimeoutOptions.
+ * @returns the result of `input`, or the fallback.
+ * @throws TimeoutError (`TIMEOUT`) or the configured error when the time is up; AbortError (`ABORTED`) when the signal
+ * aborts; what `input` rejects with; RangeError or TypeError for bad options.
+ */
+export function timeout<T, F = never>(
+  input: PromiseLike<T> | ((signal: AbortSignal) => PromiseLike<T> | T),
+  limit: number | TimeoutOptions<F>,
+): Promise<T | F> {
+  const options: TimeoutOptions<F> = typeof limit === 'object' && limit ? limit : { ms: limit as number };
+  return observed(
+    options,
+    () => 1,
+    () => new Promise((resolve, reject) => race(input, options, resolve, reject)),
+  );
+}
+
+function race<T, F>(
+  input: PromiseLike<T> | ((signal: AbortSignal) => PromiseLike<T> | T),
+  options: TimeoutOptions<F>,
+  resolve: (value: T | F | PromiseLike<T | F>) => void,
+  reject: (error: unknown) => void,
+): void {
+  const { ms, signal } = options;
+  const isFunction = typeof input === 'function';
+  if (!isFunction) {
+    if (typeof input?.then !== 'function')
+      throw new TypeError(`input must be a promise or a function, got ${describe(input)}`);
+    // Whatever is refused below, the promise's own failure must not surface as unhandled.
+    silence(input);
+  }
+  checkMs('ms', ms);
+  refuseAborted(signal);
+  if (ms === 0) {
+    giveUp(options, new TimeoutError(ms)).then(resolve, reject);
+    return;
+  }
+
+  const controller = isFunction ? new AbortController() : undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let open = true;
+  const offAbort =
+    signal &&
+    onAbort(signal, () => {
+      close();
+      controller?.abort(signal.reason);
+      reject(abortError(signal));
+    });
+  const close = () => {
+    open = false;
+    clearTimeout(timer);
+    offAbort?.();
+  };
+  if (ms !== Infinity)
+    timer = startTimer(() => {
+      open = false;
+      const error = new TimeoutError(ms);
+      controller?.abort(error);
+      giveUp(options, error).then(resolve, reject).then(offAbort);
+    }, ms);
+
+  const work = isFunction
+    ? new Promise<T>((started) => started(input((controller as AbortController).signal)))
+    : input;
+  work.then(
+    (value) => {
+      if (!open) return;
+      close();
+      resolve(value);
+    },
+    (error: unknown) => {
+      if (!open) return;
+      close();
+      reject(error);
+    },
+  );
+}
+
+/** The time is up: tell, clean up, and give the fallback or fail. */
+async function giveUp<F>(options: TimeoutOptions<F>, timedOut: TimeoutError): Promise<F> {
+  const { ms, fallback, cleanup } = options;
+  tell(options.onTimeout, { ms });
+  let failure: { cause: unknown } | undefined;
+  try {
+    await cleanup?.();
+  } catch (cause) {
+    failure = { cause };
+  }
+  if ('fallback' in options && fallback !== undefined)
+    return typeof fallback === 'function' ? await (fallback as () => F | PromiseLike<F>)() : (fallback as F);
+  const error = typeof options.error === 'function' ? options.error() : (options.error ?? timedOut);
+  if (failure)
+    Object.defineProperty(error, 'cause', { value: failure.cause, configurable: true, writable: true });
+  throw error;
+}

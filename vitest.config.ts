@@ -1,0 +1,43 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { defineConfig } from 'vitest/config';
+
+// Workspaces are tested from source: no build stands between an edit and its test.
+const conditions = ['@millrace/source', 'node', 'import', 'module', 'default'];
+
+const rooms = [...readdirSync('packages').map((name) => `packages/${name}`), 'bench', 'chaos', 'scripts', 'examples'];
+
+export const serialTests = 'test/**/*.serial.test.ts';
+
+/** One project per workspace; `include` and `exclude` decide between the parallel and the serial run. */
+export function projects(include: string[], exclude: string[]) {
+  return rooms
+    .filter((root) => existsSync(`${root}/test`))
+    .map((root) => ({
+      extends: true as const,
+      root,
+      test: { name: root.replace('packages/', ''), include, exclude },
+    }));
+}
+
+export const shared = {
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
+};
+
+export default defineConfig({
+  ...shared,
+  test: {
+    projects: projects(['test/**/*.test.ts'], [serialTests]),
+    testTimeout: 20_000,
+    coverage: {
+      provider: 'v8',
+      reporter: ['text-summary', 'json-summary'],
+      include: ['packages/*/src/**/*.ts'],
+      exclude: ['packages/testkit/**', '**/index.ts'],
+      thresholds: {
+        'packages/async-utils/src/**': { lines: 95, branches: 70 },
+        'packages/foundation/src/**': { lines: 80, branches: 70 },
+      },
+    },
+  },
+});
