@@ -4,9 +4,11 @@ import { AbortError } from './errors.js';
 export const abortError = (signal: AbortSignal): AbortError =>
   new AbortError('The operation was aborted', { cause: signal.reason });
 
-/** Throws when the signal has already aborted. */
+/** Throws when the signal has already aborted, or is none (a controller given in its place is a common slip). */
 export function refuseAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw abortError(signal);
+  if (!signal) return;
+  if (typeof signal.addEventListener !== 'function') throw new TypeError('signal must be an AbortSignal');
+  if (signal.aborted) throw abortError(signal);
 }
 
 interface Hub {
@@ -44,6 +46,7 @@ export function onAbort(signal: AbortSignal, fn: () => void): () => void {
 /** Calls `start` and gives its outcome, or an AbortError as soon as the signal aborts, whichever comes first. */
 export function abortable<T>(start: () => PromiseLike<T> | T, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
+    refuseAborted(signal);
     // Subscribed before the work starts: when the work itself reacts to the signal, ours is the first answer.
     const off = onAbort(signal, () => reject(abortError(signal)));
     new Promise<T>((started) => started(start())).then(resolve, reject).then(off);

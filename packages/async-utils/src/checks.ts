@@ -24,3 +24,9 @@ export function checkShare(name: string, share: unknown): void {
 export function checkFunction(name: string, fn: unknown): void {
   if (typeof fn !== 'function') throw new TypeError(`${name} must be a function, got ${describe(fn)}`);
 }
+
+/** An options object: a bare number or a misplaced argument would otherwise be ignored in silence. */
+export function checkOptions(options: unknown): void {
+  if (typeof options !== 'object' || !options)
+    throw new TypeError(`options must be an object, got ${describe(options)}`);
+}

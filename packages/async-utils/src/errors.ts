@@ -72,3 +72,17 @@ export function describe(value: unknown): string {
     return typeof value;
   }
 }
+
+/** The codes of this package, for the documentation: the shape that every package's registry has. */
+export const ERRORS = {
+  owner: 'async-utils',
+  specs: {
+    RETRY_EXHAUSTED: {
+      message: 'All {attempts} tries failed; the last with: {reason}',
+      status: 500,
+      retryable: false,
+    },
+    TIMEOUT: { message: 'Timed out after {ms} ms', status: 408, retryable: true },
+    ABORTED: { message: 'The operation was aborted', status: 499, retryable: false },
+  },
+} as const;

@@ -29,7 +29,7 @@ export function tell<E>(hook: ((event: E) => unknown) | undefined, event: E): vo
 
 /** Runs `work` and reports its end to `onSuccess` or `onError`; costs nothing when neither is set. */
 export function observed<T>(hooks: AsyncHooks, attempts: () => number, work: () => Promise<T>): Promise<T> {
-  const { onSuccess, onError } = hooks;
+  const { onSuccess, onError } = hooks ?? {};
   if (!onSuccess && !onError) return work();
   const startedAt = performance.now();
   const end = () => ({ attempts: attempts(), durationMs: performance.now() - startedAt });

@@ -68,7 +68,7 @@ export function pLimit(options: number | LimitOptions): LimitFunction {
   let resolveIdle = () => {};
 
   /** Resolves once the task owns a slot, in the caller's async context; `activeCount` already counts it then. */
-  const slot = (priority: number, signal: AbortSignal | undefined): Promise<void> | undefined => {
+  const slot = (priority: number, signal?: AbortSignal): Promise<void> | undefined => {
     if (activeCount < concurrency) {
       activeCount++;
       return;
@@ -105,31 +105,49 @@ export function pLimit(options: number | LimitOptions): LimitFunction {
     }
   };
 
+  // The fast path of every task; `ownsSlot` when the caller has already waited for one.
   const perform = async <A extends unknown[], T>(
     fn: (...args: A) => PromiseLike<T> | T,
     args: A,
     priority: number,
-    signal?: AbortSignal,
+    ownsSlot = false,
   ): Promise<T> => {
-    checkFunction('fn', fn);
-    await slot(priority, signal);
+    if (!ownsSlot) {
+      checkFunction('fn', fn);
+      checkPriority(priority);
+      await slot(priority);
+    }
     try {
-      refuseAborted(signal);
       return await (hooks ? observed(hooks, one, async () => fn(...args)) : fn(...args));
     } finally {
       release();
     }
   };
 
+  // An abort frees the caller at once; the slot stays taken until the work has really ended.
+  const performUnder = async <T>(
+    signal: AbortSignal,
+    fn: (signal: AbortSignal) => PromiseLike<T> | T,
+    priority: number,
+  ): Promise<T> => {
+    checkFunction('fn', fn);
+    checkPriority(priority);
+    refuseAborted(signal);
+    await slot(priority, signal);
+    if (signal.aborted) {
+      release();
+      throw abortError(signal);
+    }
+    return abortable(() => perform(fn, [signal], priority, true), signal);
+  };
+
   const limit = <A extends unknown[], T>(fn: (...args: A) => PromiseLike<T> | T, ...args: A) =>
     perform(fn, args, usualPriority);
 
   const members: Omit<LimitFunction, 'activeCount' | 'pendingCount' | 'concurrency'> = {
-    async run(fn, { priority = usualPriority, signal } = {}) {
-      checkPriority(priority);
-      refuseAborted(signal);
-      const start = () => perform(fn, [signal], priority, signal);
-      return signal ? abortable(start, signal) : start();
+    run(fn, options = {}) {
+      const { priority = usualPriority, signal } = options;
+      return signal ? performUnder(signal, fn, priority) : perform(fn, [signal], priority);
     },
 
     async map(items, fn, options) {

@@ -1,6 +1,6 @@
 import { abortable, abortError, refuseAborted } from './abort.js';
 import { type BackoffStrategy, backoffFunction, jittered } from './backoff.js';
-import { checkCount, checkFunction, checkMs, checkShare } from './checks.js';
+import { checkCount, checkFunction, checkMs, checkOptions, checkShare } from './checks.js';
 import { isAbortError, RetryError } from './errors.js';
 import { type AsyncHooks, observed, tell } from './hooks.js';
 import { wait } from './wait.js';
@@ -33,37 +33,49 @@ export interface RetryContext {
  * @throws RetryError (`RETRY_EXHAUSTED`) when all tries failed; AbortError (`ABORTED`) when the signal aborts; the
  * original error when `shouldRetry` says no or the error is an AbortError; RangeError or TypeError for bad options.
  */
-export async function retry<T>(
+export function retry<T>(
   fn: (context: RetryContext) => PromiseLike<T> | T,
   options: RetryOptions = {},
 ): Promise<T> {
+  const progress = { attempt: 1 };
+  return observed(
+    options,
+    () => progress.attempt,
+    () => tries(fn, options, progress),
+  );
+}
+
+async function tries<T>(
+  fn: (context: RetryContext) => PromiseLike<T> | T,
+  options: RetryOptions,
+  progress: { attempt: number },
+): Promise<T> {
+  checkOptions(options);
   const { retries = 3, jitter = 0, signal, shouldRetry, onRetry } = options;
   checkFunction('fn', fn);
   checkCount('retries', retries);
   checkShare('jitter', jitter);
+  if (shouldRetry) checkFunction('shouldRetry', shouldRetry);
   const backoff = backoffFunction(options.backoff ?? 'exponential');
   refuseAborted(signal);
 
-  let attempt = 1;
-  const tries = async (): Promise<T> => {
-    const errors: unknown[] = [];
-    for (; ; attempt++) {
-      const context = { attempt, signal };
-      try {
-        return await (signal ? abortable(() => fn(context), signal) : fn(context));
-      } catch (error) {
-        if (signal?.aborted) throw isAbortError(error) ? error : abortError(signal);
-        if (isAbortError(error) || (shouldRetry && !(await shouldRetry(error, attempt)))) throw error;
-        errors.push(error);
-        if (attempt > retries) throw new RetryError(errors);
-        const delayMs = askedDelay(error) ?? jittered(backoff(attempt, error), jitter);
-        checkMs('the delay given by backoff', delayMs, { cause: error });
-        tell(onRetry, { attempt, error, delayMs });
-        await wait(delayMs, { signal });
-      }
+  let errors: unknown[] | undefined;
+  for (let attempt = 1; ; progress.attempt = ++attempt) {
+    const context = { attempt, signal };
+    try {
+      return await (signal ? abortable(() => fn(context), signal) : fn(context));
+    } catch (error) {
+      if (signal?.aborted) throw abortError(signal);
+      if (isAbortError(error) || (shouldRetry && !(await shouldRetry(error, attempt)))) throw error;
+      errors ??= [];
+      errors.push(error);
+      if (attempt > retries) throw new RetryError(errors);
+      const delayMs = askedDelay(error) ?? jittered(backoff(attempt, error), jitter);
+      checkMs('the delay given by backoff', delayMs, { cause: error });
+      tell(onRetry, { attempt, error, delayMs });
+      await wait(delayMs, { signal });
     }
-  };
-  return observed(options, () => attempt, tries);
+  }
 }
 
 /** The wait that the failed service itself asked for; it knows better than any formula. */

@@ -46,15 +46,17 @@ function race<T, F>(
 ): void {
   const { ms, signal } = options;
   const isFunction = typeof input === 'function';
-  if (!isFunction) {
-    if (typeof input?.then !== 'function')
-      throw new TypeError(`input must be a promise or a function, got ${describe(input)}`);
-    // Whatever is refused below, the promise's own failure must not surface as unhandled.
+  if (!isFunction && typeof input?.then !== 'function')
+    throw new TypeError(`input must be a promise or a function, got ${describe(input)}`);
+  try {
+    checkMs('ms', ms);
+    refuseAborted(signal);
+  } catch (error) {
     silence(input);
+    throw error;
   }
-  checkMs('ms', ms);
-  refuseAborted(signal);
   if (ms === 0) {
+    silence(input);
     giveUp(options, new TimeoutError(ms)).then(resolve, reject);
     return;
   }

@@ -1,5 +1,5 @@
 import { abortable, abortError, onAbort, refuseAborted } from './abort.js';
-import { checkCount, checkFunction, checkMs } from './checks.js';
+import { checkCount, checkFunction, checkMs, checkOptions } from './checks.js';
 import { TimeoutError } from './errors.js';
 import { startTimer } from './timer.js';
 
@@ -32,6 +32,7 @@ export interface WaitUntilOptions {
  */
 export function wait<T = undefined>(ms: number, options: WaitOptions<T> = {}): Promise<T> {
   return new Promise<T>((resolve, reject) => {
+    checkOptions(options);
     const { signal, unref } = options;
     const value = options.value as T;
     checkMs('ms', ms);
@@ -67,6 +68,7 @@ export function waitUntil<T>(
   options: WaitUntilOptions = {},
 ): Promise<Exclude<T, false | 0 | '' | null | undefined>> {
   return new Promise((resolve, reject) => {
+    checkOptions(options);
     const { intervalMs = 50, timeoutMs = Infinity, signal } = options;
     checkFunction('condition', condition);
     checkMs('intervalMs', intervalMs);
@@ -116,6 +118,7 @@ export async function waitFor<T>(
   callback: (index: number) => T | PromiseLike<T>,
   options: { signal?: AbortSignal | undefined } = {},
 ): Promise<T[]> {
+  checkOptions(options);
   const { signal } = options;
   checkCount('count', count);
   checkMs('ms', ms);

@@ -5,3 +5,48 @@
  * @packageDocumentation
  */
 export { type CancelTimer, type Clock, sleep } from './clock.js';
+export {
+  defineErrors,
+  type ErrorRegistry,
+  type ErrorSpec,
+  type MessageDetails,
+  MillraceError,
+  type MillraceErrorOptions,
+  printable,
+} from './error-registry.js';
+export { ERRORS, NonRetryableError, RateLimitedError } from './errors.js';
+export { Lifecycle, type LifecycleSteps, type Service, type ServiceState } from './lifecycle.js';
+export {
+  anyOption,
+  booleanOption,
+  durationOption,
+  functionOption,
+  groupOption,
+  integerOption,
+  numberOption,
+  objectOption,
+  oneOfOption,
+  textOption,
+} from './option-rules.js';
+export {
+  type GivenOptions,
+  type OptionRelation,
+  type OptionRule,
+  type OptionRules,
+  type OptionSpec,
+  resolveOptions,
+} from './options.js';
+export { type Rng, seededRng } from './rng.js';
+export { nearestKey } from './rules/nearest-key.js';
+export { systemClock } from './system/clock.js';
+export { systemRng } from './system/rng.js';
+export { formatScopedId, NO_TENANT, parseScopedId, type ScopedId } from './tenant.js';
+export {
+  type BackoffStrategy,
+  type Logger,
+  type RetryPolicy,
+  silentLogger,
+  type WorkContext,
+  type WorkError,
+} from './vocabulary.js';
+export { toWorkError } from './work-error.js';

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/** How each peer is set up; printed with every result so that a reader can repeat or dispute it. */
+export const PEER_SETTINGS = {
+  'p-limit': 'same concurrency as ours',
+  'p-queue': 'same concurrency as ours, no interval, autoStart',
+  'p-retry': 'same retries; minTimeout 0, factor 1 where a try fails, else its defaults',
+  'p-timeout': 'same milliseconds',
+} as const;
+
+const require = createRequire(import.meta.url);
+
+/** The installed version of a package, read from the package itself. */
+export function installedVersion(name: string): string {
+  // Packages that export no package.json: walk up from the entry point.
+  let folder = dirname(require.resolve(name));
+  while (true) {
+    try {
+      const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+      if (manifest.name === name) return manifest.version;
+    } catch {}
+    const parent = dirname(folder);
+    if (parent === folder) throw new Error(`Cannot find the package.json of ${name}`);
+    folder = parent;
+  }
+}
+
+/** `name version: settings` for each peer named. */
+export const describePeers = (names: readonly (keyof typeof PEER_SETTINGS)[]): string[] =>
+  names.map((name) => `${name} ${installedVersion(name)}: ${PEER_SETTINGS[name]}`);

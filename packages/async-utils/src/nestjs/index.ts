@@ -1,0 +1,26 @@
+/**
+ * Retry, timeout and concurrency limit for NestJS: decorators that change neither a method nor its callers, a module
+ * that holds one application's settings, and interceptors for controllers.
+ *
+ * @packageDocumentation
+ */
+export {
+  type AsyncClassOrMethodDecorator,
+  type AsyncMethodDecorator,
+  ConcurrencyLimit,
+  Retryable,
+  Timeout,
+} from './decorators.js';
+export { AsyncUtilsModule } from './module.js';
+export {
+  ASYNC_UTILS_CONFIG,
+  type AsyncUtilsAsyncOptions,
+  type AsyncUtilsConfig,
+  type AsyncUtilsConfigFactory,
+  type CallSite,
+  type MethodHooks,
+  type MethodLimitOptions,
+  type MethodTimeoutOptions,
+} from './options.js';
+export { RetryInterceptor } from './retry-interceptor.js';
+export { TimeoutInterceptor } from './timeout-interceptor.js';

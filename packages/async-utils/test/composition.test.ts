@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AbortError, pLimit, retry, TimeoutError, timeout, wait, waitFor, waitUntil } from '../src/index.js';
+import { expectNothingLeft, outcome } from './leftovers.js';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('composition', () => {
+  it('retry around timeout is a timeout per try: a timed-out try fails and the next one runs', async () => {
+    const durations = [500, 500, 50];
+    const signals: AbortSignal[] = [];
+    const result = retry(({ attempt }) =>
+      timeout((signal) => {
+        signals.push(signal);
+        return wait(durations[attempt - 1] ?? 0, { signal, value: attempt });
+      }, 100),
+    );
+    await vi.runAllTimersAsync();
+    expect(await result).toBe(3);
+    expect(signals.map((signal) => signal.aborted)).toEqual([true, true, false]);
+    expectNothingLeft();
+  });
+
+  it('all tries timed out: RetryError whose errors are the timeouts', async () => {
+    const result = outcome(retry(() => timeout(() => wait(500), 100), { retries: 2 }));
+    await vi.runAllTimersAsync();
+    const { errors, cause } = (await result).error as { errors: unknown[]; cause: unknown };
+    expect(errors).toHaveLength(3);
+    expect(cause).toBeInstanceOf(TimeoutError);
+  });
+
+  it('async-utils EC-6: a retrying task keeps its one slot; a limit lowered meanwhile leaves running ones theirs', async () => {
+    const limit = pLimit(2);
+    let calls = 0;
+    const retrying = limit(() =>
+      retry(async () => {
+        calls++;
+        if (calls < 3) throw new Error('busy');
+        return 'retried';
+      }),
+    );
+    const other = limit(() => wait(1000, { value: 'other' }));
+    const queued = limit(() => 'queued');
+    await vi.advanceTimersByTimeAsync(50);
+    expect([limit.activeCount, limit.pendingCount]).toEqual([2, 1]);
+    limit.concurrency = 1;
+    await vi.advanceTimersByTimeAsync(250);
+    expect(await retrying).toBe('retried');
+    expect([limit.activeCount, limit.pendingCount]).toEqual([1, 1]);
+    await vi.runAllTimersAsync();
+    expect(await Promise.all([other, queued])).toEqual(['other', 'queued']);
+  });
+
+  it('async-utils SC-005: one signal cancels all layers; everything is clean within 100 ms', async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const limit = pLimit(2);
+    const work = () =>
+      limit.run(
+        () => retry(() => timeout((inner) => wait(1000, { signal: inner }), { ms: 500, signal }), { signal }),
+        { signal },
+      );
+    const results = Array.from({ length: 10 }, () => outcome(work()));
+    await vi.advanceTimersByTimeAsync(550);
+    expect(limit.activeCount).toBe(2);
+    const abortedAt = Date.now();
+    controller.abort('shut down');
+    for (const { error } of await Promise.all(results)) {
+      expect(error).toBeInstanceOf(AbortError);
+      expect(error).toMatchObject({ cause: 'shut down' });
+    }
+    await limit.onIdle();
+    expect(Date.now() - abortedAt).toBeLessThanOrEqual(100);
+    expect([limit.activeCount, limit.pendingCount]).toEqual([0, 0]);
+    expectNothingLeft(signal);
+  });
+
+  it('async-utils EC-5: thousands of calls under one long-lived signal leave nothing on it', async () => {
+    const { signal } = new AbortController();
+    const limit = pLimit(5);
+    const all = Array.from({ length: 2000 }, (_, index) =>
+      outcome(
+        limit.run(
+          () =>
+            retry(
+              ({ attempt }) =>
+                timeout(
+                  () => (attempt === 1 && index % 3 === 0 ? Promise.reject(new Error('x')) : wait(index % 4)),
+                  {
+                    ms: 2,
+                    signal,
+                  },
+                ),
+              { signal, retries: 1, backoff: () => 1 },
+            ),
+          { signal, priority: index % 11 },
+        ),
+      ),
+    );
+    await vi.runAllTimersAsync();
+    await Promise.all(all);
+    expectNothingLeft(signal);
+  });
+});
+
+describe('a signal everywhere', () => {
+  const callsOf = (signal: AbortSignal, fn: () => unknown): [string, () => Promise<unknown>][] => [
+    ['retry', () => retry(fn, { signal })],
+    ['limit.run', () => pLimit(1).run(fn, { signal })],
+    ['limit.map', () => pLimit(1).map([1], fn, { signal })],
+    ['timeout', () => timeout(fn, { ms: 10, signal })],
+    ['timeout 0', () => timeout(fn, { ms: 0, signal })],
+    ['wait', () => wait(10, { signal })],
+    ['wait 0', () => wait(0, { signal })],
+    ['waitUntil', () => waitUntil(fn, { signal })],
+    ['waitFor', () => waitFor(2, 10, fn, { signal })],
+  ];
+
+  it('async-utils EC-4: already aborted: AbortError before anything is called, queued or timed', async () => {
+    const signal = AbortSignal.abort('too late');
+    const fn = vi.fn();
+    for (const [name, call] of callsOf(signal, fn)) {
+      const result = outcome(call());
+      expectNothingLeft(signal);
+      expect((await result).error, name).toMatchObject({
+        name: 'AbortError',
+        code: 'ABORTED',
+        cause: 'too late',
+      });
+    }
+    expect(fn).not.toHaveBeenCalled();
+  });
+
+  it('async-utils FR-012: a controller given in place of its signal is named, and leaves nothing behind', async () => {
+    const fn = vi.fn();
+    for (const [name, call] of callsOf(new AbortController() as unknown as AbortSignal, fn)) {
+      const { error } = await outcome(call());
+      expect(error, name).toBeInstanceOf(TypeError);
+      expect((error as Error).message, name).toBe('signal must be an AbortSignal');
+      expectNothingLeft();
+    }
+    expect(fn).not.toHaveBeenCalled();
+  });
+
+  it('async-utils FR-023: aborting during retry gives AbortError at once, in a try and in a delay', async () => {
+    for (const [fn, at] of [
+      [() => new Promise<never>(() => {}), 10],
+      [() => Promise.reject(new Error('busy')), 50],
+    ] as const) {
+      const controller = new AbortController();
+      const seen = vi.fn(fn);
+      const onError = vi.fn();
+      const result = outcome(retry(seen, { signal: controller.signal, onError }));
+      await vi.advanceTimersByTimeAsync(at);
+      controller.abort(new Error('reason'));
+      const { error } = await result;
+      expect(error).toBeInstanceOf(AbortError);
+      expect((error as Error).cause).toMatchObject({ message: 'reason' });
+      expect(seen).toHaveBeenCalledOnce();
+      expect(seen).toHaveBeenCalledWith({ attempt: 1, signal: controller.signal });
+      expect(onError).toHaveBeenCalledWith(expect.objectContaining({ error, attempts: 1 }));
+      expectNothingLeft(controller.signal);
+    }
+  });
+});

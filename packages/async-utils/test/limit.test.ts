@@ -1,0 +1,217 @@
+import { getEventListeners } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AbortError, limitFunction, pLimit, wait } from '../src/index.js';
+import { expectNothingLeft, outcome } from './leftovers.js';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('priority', () => {
+  it('async-utils FR-007: larger first, first come first served within one, 5 by default', async () => {
+    const limit = pLimit(1);
+    const order: string[] = [];
+    const note = (name: string) => async () => {
+      order.push(name);
+    };
+    const all = [
+      limit.run(() => wait(1)),
+      limit.run(note('low'), { priority: 0 }),
+      limit(note('usual 1')),
+      limit.run(note('high 1'), { priority: 10 }),
+      limit.run(note('usual 2')),
+      limit.run(note('high 2'), { priority: 10 }),
+      limit.run(note('six'), { priority: 6 }),
+    ];
+    await vi.runAllTimersAsync();
+    await Promise.all(all);
+    expect(order).toEqual(['high 1', 'high 2', 'six', 'usual 1', 'usual 2', 'low']);
+  });
+
+  it('async-utils FR-007: the limit may set another usual priority, and map takes one', async () => {
+    const limit = pLimit({ concurrency: 1, priority: 2 });
+    const order: string[] = [];
+    const all = [
+      limit(() => wait(1)),
+      limit(() => order.push('usual')),
+      limit.map(['a', 'b'], (item) => order.push(item), { priority: 3 }),
+    ];
+    await vi.runAllTimersAsync();
+    await Promise.all(all);
+    expect(order).toEqual(['a', 'b', 'usual']);
+  });
+
+  it.each([-1, 11, 1.5, Number.NaN, '5', null])(
+    'refuses priority %s and leaves the limit as it was',
+    async (priority) => {
+      const limit = pLimit(1);
+      const fn = vi.fn();
+      await expect(limit.run(fn, { priority: priority as number })).rejects.toThrow(RangeError);
+      expect([limit.activeCount, limit.pendingCount]).toEqual([0, 0]);
+      expect(fn).not.toHaveBeenCalled();
+      expect(() => pLimit({ concurrency: 1, priority: priority as number })).toThrow(RangeError);
+    },
+  );
+});
+
+describe('slots', () => {
+  it('a newcomer never overtakes an accepted task, not even in the tick in which a slot is handed over', async () => {
+    const limit = pLimit(1);
+    const order: string[] = [];
+    const first = limit(async () => {
+      order.push('first');
+    });
+    const accepted = limit(() => order.push('accepted'));
+    first.then(() => limit(() => order.push('newcomer')));
+    await first;
+    const later = limit(() => order.push('later'));
+    await Promise.all([accepted, later]);
+    expect(order.slice(0, 2)).toEqual(['first', 'accepted']);
+  });
+
+  it('async-utils SC-003: 1,000 tasks never exceed the limit', async () => {
+    const limit = pLimit(7);
+    let running = 0;
+    let most = 0;
+    const all = Array.from({ length: 1000 }, (_, index) =>
+      limit(async () => {
+        most = Math.max(most, ++running);
+        await wait(index % 5);
+        running--;
+      }),
+    );
+    await vi.runAllTimersAsync();
+    await Promise.all(all);
+    expect(most).toBe(7);
+    expectNothingLeft();
+  });
+
+  it('onIdle resolves when nothing runs or waits, and at once when that is so already', async () => {
+    const limit = pLimit(2);
+    await limit.onIdle();
+    const idle = vi.fn();
+    const all = [1, 2, 3].map(() => limit(() => wait(10)));
+    limit.onIdle().then(idle);
+    limit.onIdle().then(idle);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(idle).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(10);
+    expect(idle).toHaveBeenCalledTimes(2);
+    await Promise.all(all);
+    await limit.onIdle();
+  });
+
+  it('hooks hear of every task', async () => {
+    const onSuccess = vi.fn();
+    const onError = vi.fn();
+    const limit = pLimit({ concurrency: 1, onSuccess, onError });
+    const error = new Error('x');
+    const all = [outcome(limit(() => wait(5))), outcome(limit(() => Promise.reject(error)))];
+    await vi.runAllTimersAsync();
+    await Promise.all(all);
+    expect(onSuccess.mock.calls).toEqual([[{ attempts: 1, durationMs: 5 }]]);
+    expect(onError.mock.calls).toEqual([[{ error, attempts: 1, durationMs: 0 }]]);
+  });
+});
+
+describe('abort', () => {
+  it('async-utils FR-012: abort while queued takes the task out and rejects at once', async () => {
+    const limit = pLimit(1);
+    const controller = new AbortController();
+    const first = limit(() => wait(10, { value: 'first' }));
+    const fn = vi.fn();
+    const queued = outcome(limit.run(fn, { signal: controller.signal }));
+    expect(limit.pendingCount).toBe(1);
+    controller.abort('enough');
+    expect(limit.pendingCount).toBe(0);
+    expect((await queued).error).toMatchObject({ name: 'AbortError', code: 'ABORTED', cause: 'enough' });
+    await vi.runAllTimersAsync();
+    expect(await first).toBe('first');
+    expect(fn).not.toHaveBeenCalled();
+    expectNothingLeft(controller.signal);
+  });
+
+  it('async-utils FR-012: abort while running frees the caller, passes the signal on, and keeps the slot until the work ends', async () => {
+    const limit = pLimit(1);
+    const controller = new AbortController();
+    let seen: AbortSignal | undefined;
+    const running = outcome(
+      limit.run(
+        async (signal) => {
+          seen = signal;
+          await wait(50);
+          throw new Error('late failure nobody waits for');
+        },
+        { signal: controller.signal },
+      ),
+    );
+    const next = limit(() => 'next');
+    await vi.advanceTimersByTimeAsync(10);
+    controller.abort();
+    expect((await running).error).toBeInstanceOf(AbortError);
+    expect(seen).toBe(controller.signal);
+    expect(limit.activeCount).toBe(1);
+    await vi.advanceTimersByTimeAsync(40);
+    expect(await next).toBe('next');
+    await vi.runAllTimersAsync();
+    expect(limit.activeCount).toBe(0);
+    expectNothingLeft(controller.signal);
+  });
+
+  it('a task that was given its slot but had not started yet never starts after an abort', async () => {
+    const limit = pLimit(1);
+    const controller = new AbortController();
+    const fn = vi.fn();
+    const task = outcome(limit.run(fn, { signal: controller.signal }));
+    controller.abort();
+    expect((await task).error).toBeInstanceOf(AbortError);
+    await limit.onIdle();
+    expect(fn).not.toHaveBeenCalled();
+    expect(limit.activeCount).toBe(0);
+  });
+
+  it('map under one signal: one listener, everything queued goes', async () => {
+    const limit = pLimit(3);
+    const controller = new AbortController();
+    const started = vi.fn(() => wait(10));
+    const result = outcome(limit.map(Array(5000).fill(0), started, { signal: controller.signal }));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1);
+    controller.abort();
+    expect((await result).error).toBeInstanceOf(AbortError);
+    await vi.runAllTimersAsync();
+    expect(started).toHaveBeenCalledTimes(3);
+    expect([limit.activeCount, limit.pendingCount]).toEqual([0, 0]);
+    expectNothingLeft(controller.signal);
+  });
+
+  it('clearQueue leaves no listener behind, with and without rejection', async () => {
+    for (const rejectOnClear of [false, true]) {
+      const limit = pLimit({ concurrency: 1, rejectOnClear });
+      const controller = new AbortController();
+      const first = limit(() => wait(1));
+      const cleared = outcome(limit.run(() => 1, { signal: controller.signal }));
+      limit.clearQueue();
+      expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
+      if (rejectOnClear) expect((await cleared).error).toBeInstanceOf(AbortError);
+      await vi.runAllTimersAsync();
+      await first;
+    }
+  });
+});
+
+it('limitFunction keeps `this`', async () => {
+  const counter = {
+    step: 2,
+    next: limitFunction(
+      async function (this: { step: number }, from: number) {
+        return from + this.step;
+      },
+      { concurrency: 1 },
+    ),
+  };
+  expect(await counter.next(1)).toBe(3);
+});

@@ -1,0 +1,22 @@
+import { findServerBinaries, type ServerBinaries } from '../server-binaries.mjs';
+
+const KEYS = { 'redis-server': 'redisServer', postgres: 'postgres', initdb: 'initdb' } as const;
+
+/** The server programs the kit can start. */
+export type ServerBinaryName = keyof typeof KEYS;
+
+/**
+ * Finds one server program on this machine.
+ * @param name - which program.
+ * @param found - an earlier search, so that one start does not search twice.
+ * @returns its full path.
+ * @throws Error that names the command to install it when it is nowhere.
+ */
+export function findBinary(name: ServerBinaryName, found: ServerBinaries = findServerBinaries()): string {
+  const path = found[KEYS[name]];
+  if (path !== undefined) return path;
+  const debianPackage = found.missing.find((entry) => entry.name === name)?.debianPackage ?? name;
+  throw new Error(
+    `expected ${name} on PATH or in the usual places, found none: install it with \`apt-get install ${debianPackage}\``,
+  );
+}

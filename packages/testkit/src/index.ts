@@ -1,0 +1,20 @@
+/**
+ * What Millrace's own tests stand on: private Redis and PostgreSQL servers that die with the test, sandboxes on
+ * them, a network that fails on command, a clock that stands still, a ledger that survives SIGKILL, and waiting for
+ * conditions instead of sleeping. Nothing here is shipped. `@millrace/testkit/vitest` holds what needs Vitest.
+ *
+ * @packageDocumentation
+ */
+export { findBinary, type ServerBinaryName } from './find-binary.js';
+export { type Latch, latch } from './latch.js';
+export { type Ledger, type LedgerEntry, type LedgerNote, openLedger, readLedger } from './ledger.js';
+export { ManualClock, type ManualClockOptions } from './manual-clock.js';
+export { type OpenResources, openResources, requireNoLeaks, settledResources } from './open-resources.js';
+export { type PostgresServer, type PostgresServerOptions, startPostgres } from './postgres-server.js';
+export type { PrivateServer } from './private-server.js';
+export { isProcessGone } from './process-table.js';
+export { type RedisServer, type RedisServerOptions, startRedis } from './redis-server.js';
+export { type RunServers, startRunServers } from './run-servers.js';
+export { type PostgresSandbox, postgresSandbox, type RedisSandbox, redisSandbox } from './sandbox.js';
+export { startTcpProxy, type TcpProxy, type TcpProxyOptions } from './tcp-proxy.js';
+export { type Truthy, type UntilOptions, until } from './until.js';

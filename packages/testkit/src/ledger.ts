@@ -1,0 +1,93 @@
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+
+/** What somebody writes into the ledger. `at`, `pid` and `seq` are the ledger's own. */
+export interface LedgerNote {
+  /** What happened: "started", "charged". */
+  readonly kind: string;
+  readonly at?: never;
+  readonly pid?: never;
+  readonly seq?: never;
+  readonly [field: string]: unknown;
+}
+
+/** One line of the ledger. */
+export interface LedgerEntry {
+  /** Milliseconds since the Unix epoch, by the writer's clock. */
+  readonly at: number;
+  /** The process that wrote it. */
+  readonly pid: number;
+  /** Its place among what was written through the same open ledger, from 1. */
+  readonly seq: number;
+  readonly kind: string;
+  readonly [field: string]: unknown;
+}
+
+/** An open ledger. */
+export interface Ledger extends Disposable {
+  /**
+   * Writes one entry; when it returns, a SIGKILL of this process can no longer lose it.
+   * @throws Error when the line would be longer than 4096 bytes, was not written whole, or brings `at`, `pid` or
+   *   `seq` of its own.
+   */
+  append(note: LedgerNote): LedgerEntry;
+  close(): void;
+}
+
+// Several processes append at once. Linux writes a buffer of up to one page to a file opened with O_APPEND in one
+// piece; beyond that, lines could be mixed.
+const LINE_BYTES_MAX = 4_096;
+const OWN_FIELDS = ['at', 'pid', 'seq'];
+
+/**
+ * Opens an append-only record of what really happened, kept outside the system under test and judged afterwards.
+ * Any number of processes may write to one file.
+ * @param path - the file; created when missing, never truncated.
+ * @returns the open ledger.
+ */
+export function openLedger(path: string): Ledger {
+  let fd: number | undefined = openSync(path, 'a');
+  let seq = 0;
+  const close = () => {
+    if (fd !== undefined) closeSync(fd);
+    fd = undefined;
+  };
+  return {
+    append({ kind, ...fields }) {
+      if (fd === undefined) throw new Error(`ledger ${path} has been closed`);
+      const posing = OWN_FIELDS.find((name) => name in fields);
+      if (posing) throw new Error(`the ledger itself fills in \`${posing}\`: give the field another name`);
+      const entry: LedgerEntry = { at: Date.now(), pid: process.pid, seq: seq + 1, kind, ...fields };
+      const line = Buffer.from(`${JSON.stringify(entry)}\n`);
+      if (line.length > LINE_BYTES_MAX) {
+        throw new Error(`expected a ledger line of at most ${LINE_BYTES_MAX} bytes, got ${line.length}`);
+      }
+      const written = writeSync(fd, line);
+      if (written !== line.length) {
+        throw new Error(
+          `only ${written} of ${line.length} bytes went into ledger ${path}: is the disk full?`,
+        );
+      }
+      seq += 1;
+      return entry;
+    },
+    close,
+    [Symbol.dispose]: close,
+  };
+}
+
+/**
+ * Reads a whole ledger. A last line without its end is left out: its writer was killed before `append` returned.
+ * @param path - the file.
+ * @returns the entries in the order they were written.
+ * @throws Error when the file is missing or any other line is broken, since the record is then no evidence.
+ */
+export function readLedger(path: string): LedgerEntry[] {
+  const lines = readFileSync(path, 'utf8').split('\n');
+  return lines.slice(0, -1).map((line, index) => {
+    try {
+      return JSON.parse(line) as LedgerEntry;
+    } catch (cause) {
+      throw new Error(`ledger ${path} is broken at line ${index + 1}: ${line.slice(0, 200)}`, { cause });
+    }
+  });
+}

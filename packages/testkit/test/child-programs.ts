@@ -1,0 +1,44 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { listProcesses, workingDirectory } from '../src/process-table.js';
+
+const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
+
+export const serveProgram = path('../dist/serve.js');
+export const fixture = (name: string) => path(`fixtures/${name}`);
+
+/** Child programs run from the build; a build with nothing to do takes a third of a second. */
+export function buildDist(): void {
+  execFileSync(path('../../../node_modules/.bin/tsc'), ['-b', path('../tsconfig.build.json')], {
+    stdio: 'inherit',
+  });
+}
+
+/** Starts a Node program and gives it with the first line it prints, parsed. */
+export async function startProgram<T>(
+  program: string,
+  ...args: string[]
+): Promise<{ child: Child; said: T }> {
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'ignore'] });
+  const ended = once(child, 'exit').then(([code, signal]) => (signal ?? code) as string | number);
+  const firstLine = once(createInterface(child.stdout), 'line') as Promise<[string]>;
+  const answer = await Promise.race([firstLine, ended]);
+  if (!Array.isArray(answer))
+    throw new Error(`${program} ${args} ended with ${answer} before it said anything`);
+  return { child: { process: child, ended }, said: JSON.parse(answer[0]) as T };
+}
+
+export interface Child {
+  readonly process: ChildProcess;
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<string | number>;
+}
+
+/** The processes that work in a folder: a server and all it forked. */
+export function processesIn(folder: string): number[] {
+  return listProcesses()
+    .filter(({ pid, state }) => state !== 'Z' && workingDirectory(pid)?.startsWith(folder))
+    .map(({ pid }) => pid);
+}
