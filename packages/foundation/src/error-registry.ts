@@ -95,11 +95,11 @@ const SHOWN_CHARACTERS_MAX = 200;
 
 /** A value as it may stand in a message: short, and never a failure of its own, however hostile the value is. */
 export function printable(value: unknown): string {
-  let text: string;
+  let text: string | undefined;
   try {
     text = typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
-  } catch {
-    text = Object.prototype.toString.call(value);
-  }
+  } catch {}
+  // Circular, hostile, or an object whose toJSON gives nothing: even its type tag may throw.
+  text ??= `an unprintable ${typeof value}`;
   return text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}…` : text;
 }

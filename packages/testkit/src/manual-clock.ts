@@ -59,6 +59,9 @@ export class ManualClock implements Clock {
 
   /**
    * Sets a timer; 0 ms means the next `advance`, be it `advance(0)`.
+   * @param delayMs - how long from now.
+   * @param fn - called once.
+   * @returns a function that cancels the timer.
    * @throws RangeError when the delay is not a finite number of 0 or more.
    */
   setTimer(delayMs: number, fn: () => void): CancelTimer {

@@ -46,6 +46,7 @@ export interface ServerRecipe {
   probe(port: number, pid: number): Promise<void>;
 }
 
+/** Where every private server listens, and nowhere else. */
 export const HOST = '127.0.0.1';
 const START_DEADLINE_MS = 5_000;
 const STOP_DEADLINE_MS = 5_000;

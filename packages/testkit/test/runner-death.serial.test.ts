@@ -20,7 +20,7 @@ const endings = {
   SIGTERM: { has: both, does: 'stay', signal: 'SIGTERM', seen: 'SIGTERM' },
   SIGHUP: { has: one, does: 'stay', signal: 'SIGHUP', seen: 'SIGHUP' },
   SIGKILL: { has: both, does: 'stay', signal: 'SIGKILL', seen: 'SIGKILL' },
-  'SIGTERM with frozen servers': { has: both, does: 'stay-frozen', signal: 'SIGTERM', seen: 'SIGTERM' },
+  'SIGTERM with frozen servers': { has: one, does: 'stay-frozen', signal: 'SIGTERM', seen: 'SIGTERM' },
   'SIGKILL with frozen servers': { has: both, does: 'stay-frozen', signal: 'SIGKILL', seen: 'SIGKILL' },
   'process.exit(3)': { has: one, does: 'exit', signal: undefined, seen: 3 },
   'an uncaught error': { has: one, does: 'throw', signal: undefined, seen: 1 },

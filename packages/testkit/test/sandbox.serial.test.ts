@@ -1,10 +1,9 @@
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { leakCheck } from '../src/leak-check.js';
-import { startPostgres } from '../src/postgres-server.js';
 import { startRedis } from '../src/redis-server.js';
-import { postgresSandbox, redisSandbox } from '../src/sandbox.js';
+import { type PostgresSandbox, postgresSandbox, redisSandbox } from '../src/sandbox.js';
 
 leakCheck();
 
@@ -69,29 +68,38 @@ describe('redisSandbox', () => {
 });
 
 describe('postgresSandbox', () => {
-  it('gives each its own database, made at the same time', async () => {
+  let a: PostgresSandbox;
+  let b: PostgresSandbox;
+  beforeAll(async () => {
     withoutServersOfTheRun();
-    const sandboxes = await Promise.all([postgresSandbox(), postgresSandbox(), postgresSandbox()]);
-    const [a, b] = sandboxes;
+    [a, b] = await Promise.all([postgresSandbox(), postgresSandbox()]);
+  });
+  afterAll(() => Promise.all([a.drop(), b.drop()]));
+
+  it('gives each its own database on one private server, made at the same time', async () => {
+    expect(new URL(a.url).host).toBe(new URL(b.url).host);
     await query(a.url, 'CREATE TABLE only_here (n int)');
     await expect(query(b.url, 'SELECT * FROM only_here')).rejects.toThrow('does not exist');
     expect(await query(a.url, 'SELECT current_database() AS name')).toEqual([{ name: a.database }]);
-    await Promise.all(sandboxes.map((sandbox) => sandbox.drop()));
-    await expect(query(a.url, 'SELECT 1')).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('drops a database that somebody still uses, on the server of the run, which stays', async () => {
-    await using server = await startPostgres();
-    vi.stubEnv('MILLRACE_TEST_POSTGRES_URL', server.url);
+  it('uses the server of the run, drops a database that somebody still uses, and leaves the server', async () => {
+    vi.stubEnv('MILLRACE_TEST_POSTGRES_URL', a.url);
     const sandbox = await postgresSandbox();
-    expect(new URL(sandbox.url).port).toBe(String(server.port));
     const user = new pg.Client({ connectionString: sandbox.url });
     user.on('error', () => {});
     await user.connect();
     await Promise.all([sandbox.drop(), sandbox.drop()]);
     await sandbox[Symbol.asyncDispose]();
     await user.end().catch(() => {});
-    const left = await query(server.url, `SELECT 1 FROM pg_database WHERE datname = '${sandbox.database}'`);
+    const left = await query(a.url, `SELECT 1 FROM pg_database WHERE datname = '${sandbox.database}'`);
     expect(left).toEqual([]);
+  });
+
+  it('stops the private server with the last sandbox', async () => {
+    await a.drop();
+    expect(await query(b.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await b.drop();
+    await expect(query(b.url, 'SELECT 1')).rejects.toThrow('ECONNREFUSED');
   });
 });

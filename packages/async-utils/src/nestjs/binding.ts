@@ -9,8 +9,8 @@ type Wrapper = ReturnType<Module['controllers']['values']> extends Iterable<infe
 type Constructor = new (...args: unknown[]) => object;
 
 /**
- * Gives the settings to every instance of the application that has decorated methods: providers, controllers, guards,
- * pipes, interceptors, filters and middleware.
+ * Gives the settings to every instance of the application: providers, controllers, guards, pipes, interceptors,
+ * filters and middleware, decorated or not, because a decorated private method shows nowhere.
  * @throws TypeError when a decorated method would have no time limit or no concurrency.
  */
 export function bindInstances(modules: ModulesContainer, settings: AsyncUtilsConfig): void {
@@ -21,24 +21,25 @@ export function bindInstances(modules: ModulesContainer, settings: AsyncUtilsCon
 
 function bindWrapper(wrapper: Wrapper, settings: AsyncUtilsConfig): void {
   const bind = (instance: unknown) => {
-    if (typeof instance === 'object' && instance && isDecorated(Object.getPrototypeOf(instance), settings))
-      stateOf(instance).settings = settings;
+    if (typeof instance !== 'object' || !instance) return;
+    checkPlans(Object.getPrototypeOf(instance), settings);
+    stateOf(instance).settings = settings;
   };
   bind(wrapper.instance);
   for (const host of wrapper.getStaticTransientInstances()) bind(host?.instance);
-
   const madeLater = wrapper.isTransient || !wrapper.isDependencyTreeStatic();
-  if (madeLater && !wrapper.isNotMetatype && isDecorated(wrapper.metatype?.prototype, settings))
+  if (madeLater && !wrapper.isNotMetatype && checkPlans(wrapper.metatype?.prototype, settings))
     wrapper.metatype = announcing(wrapper.metatype as Constructor, bind);
 }
 
-/** Tells whether objects of this prototype have decorated methods, and checks these against the settings. */
-function isDecorated(prototype: object, settings: AsyncUtilsConfig): boolean {
+/** Checks the decorated methods of a prototype against the settings; tells whether there are any. */
+function checkPlans(prototype: object | null, settings: AsyncUtilsConfig): boolean {
   let found = false;
   for (const [, method] of methodsOf(prototype)) {
     const plan = planOf(method);
-    if (plan) layersOf(plan, settings, prototype);
-    found ||= Boolean(plan);
+    if (!plan) continue;
+    found = true;
+    layersOf(plan, settings, prototype);
   }
   return found;
 }

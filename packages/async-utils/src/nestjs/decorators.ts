@@ -76,12 +76,16 @@ function decorator(
   part: Part,
   onClass?: (target: ClassTarget) => void,
 ): AsyncClassOrMethodDecorator {
-  const decorate = (target: unknown, at?: PropertyKey | DecoratorContext, descriptor?: PropertyDescriptor) => {
+  const decorate = (
+    target: unknown,
+    at?: PropertyKey | DecoratorContext,
+    descriptor?: PropertyDescriptor,
+  ) => {
     const standard = typeof at === 'object' ? at : undefined;
     if (standard?.kind === 'method') return decorated(name, part, target as Method, standard.name);
     if (typeof descriptor?.value === 'function') {
       descriptor.value = decorated(name, part, descriptor.value, at as PropertyKey);
-      return;
+      return undefined;
     }
     const isClass = standard ? standard.kind === 'class' : at === undefined && typeof target === 'function';
     if (!isClass || !onClass)
@@ -90,6 +94,7 @@ function decorator(
           (isClass ? `class ${(target as ClassTarget).name}` : (standard?.kind ?? 'something else')),
       );
     onClass(target as ClassTarget);
+    return undefined;
   };
   return decorate as AsyncClassOrMethodDecorator;
 }

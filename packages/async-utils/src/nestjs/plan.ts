@@ -55,14 +55,14 @@ export function standIn(wrapper: Method, plan: Plan): Method {
   return wrapper;
 }
 
-/** Every method that an object has through its prototypes, nearest first, as `[key, method, owner]`. */
-export function* methodsOf(prototype: object): Generator<[key: PropertyKey, method: Method, owner: object]> {
+/** Every method that instances of a prototype have, inherited ones included. */
+export function* methodsOf(prototype: object | null): Generator<[key: PropertyKey, method: Method]> {
   const seen = new Set<PropertyKey>(['constructor']);
   for (let owner = prototype; owner && owner !== Object.prototype; owner = Object.getPrototypeOf(owner))
     for (const key of Reflect.ownKeys(owner)) {
       // The descriptor, not the value: reading a getter here would run it.
       const value = Object.getOwnPropertyDescriptor(owner, key)?.value;
-      if (!seen.has(key) && typeof value === 'function') yield [key, value, owner];
+      if (!seen.has(key) && typeof value === 'function') yield [key, value];
       seen.add(key);
     }
 }

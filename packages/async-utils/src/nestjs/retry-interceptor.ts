@@ -45,10 +45,12 @@ export class RetryInterceptor implements NestInterceptor {
    */
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const { config = {} } = this;
-    const options = merge<RetryOptions>({ shouldRetry: isWorthRetrying }, config.retry, this.#options);
+    const options = merge(config.retry, this.#options);
+    const { shouldRetry = isWorthRetrying } = options;
     const hooks = requestHooks(config, context);
     return respond(next, options.signal, hooks, async ({ signal, subscriber, forward }) => {
       let streaming = false;
+      let refused = false;
       const pass = (value: unknown) => {
         streaming = true;
         subscriber.next(value);
@@ -57,11 +59,15 @@ export class RetryInterceptor implements NestInterceptor {
         await retry(() => forward(pass), {
           ...options,
           signal,
-          shouldRetry: (error, attempt) => !streaming && (options.shouldRetry?.(error, attempt) ?? true),
+          shouldRetry: async (error, attempt) => {
+            refused = streaming || !(await shouldRetry(error, attempt));
+            return !refused;
+          },
           onRetry: both(options.onRetry, hooks.onRetry),
         });
       } catch (error) {
-        throw isRetryError(error) && !streaming ? error.cause : error;
+        // A RetryError that was refused is the handler's own.
+        throw isRetryError(error) && !refused ? error.cause : error;
       }
     });
   }

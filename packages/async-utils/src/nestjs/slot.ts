@@ -17,7 +17,11 @@ const current = new AsyncLocalStorage<Slot>();
  * one, because under load every slot would be held by a call that waits for a slot. It uses its caller's instead, and
  * several such calls take turns in it, so that the limit still holds.
  */
-export function inSlot<T>(limit: LimitFunction, work: () => Promise<T> | T, options: TaskOptions): Promise<T> {
+export function inSlot<T>(
+  limit: LimitFunction,
+  work: () => Promise<T> | T,
+  options: TaskOptions,
+): Promise<T> {
   const outer = nearest(current.getStore(), () => true);
   const held = nearest(outer, (slot) => slot.limit === limit);
   if (held) held.inner ??= pLimit(1);

@@ -69,8 +69,8 @@ function checkAll<T extends object>(where: string, options: unknown, checks: Che
       if (value !== undefined) check(key, value);
     } catch (error) {
       // The core's checks name the option but not the place; a new error, since a stack repeats its first message.
-      const { constructor, message } = error as Error;
-      throw new (constructor as ErrorConstructor)(`${where}: ${message}`);
+      const { message, constructor: Kind } = error as Error;
+      throw new (Kind as ErrorConstructor)(`${where}: ${message}`);
     }
   }
   return { ...options } as T;

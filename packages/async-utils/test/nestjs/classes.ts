@@ -1,0 +1,396 @@
+/**
+ * Decorated classes that compile under both decorator systems; the suite runs over both compilations of this file.
+ * Standard decorators know no parameters, and Nest's route decorators know no standard: routes are set by hand.
+ */
+import { ConcurrencyLimit, Retryable, Timeout } from '@millrace/async-utils/nestjs';
+import { Controller, Get, Param } from '@nestjs/common';
+
+const again = { retries: 2, backoff: () => 0 };
+
+/** Every order of the three; each handler hangs in its first try, fails in the second and succeeds in the third. */
+@Controller('stacked')
+export class StackedController {
+  readonly log: string[] = [];
+
+  @ConcurrencyLimit(1)
+  @Retryable(again)
+  @Timeout(15)
+  async limitRetryTimeout(id: string) {
+    return this.#work(id);
+  }
+
+  @ConcurrencyLimit(1)
+  @Timeout(15)
+  @Retryable(again)
+  async limitTimeoutRetry(id: string) {
+    return this.#work(id);
+  }
+
+  @Retryable(again)
+  @ConcurrencyLimit(1)
+  @Timeout(15)
+  async retryLimitTimeout(id: string) {
+    return this.#work(id);
+  }
+
+  @Retryable(again)
+  @Timeout(15)
+  @ConcurrencyLimit(1)
+  async retryTimeoutLimit(id: string) {
+    return this.#work(id);
+  }
+
+  @Timeout(15)
+  @ConcurrencyLimit(1)
+  @Retryable(again)
+  async timeoutLimitRetry(id: string) {
+    return this.#work(id);
+  }
+
+  @Timeout(15)
+  @Retryable(again)
+  @ConcurrencyLimit(1)
+  async timeoutRetryLimit(id: string) {
+    return this.#work(id);
+  }
+
+  async #work(id: string): Promise<{ id: string; tries: number }> {
+    this.log.push(id);
+    const tries = this.log.filter((entry) => entry === id).length;
+    if (tries === 1) return new Promise(() => {});
+    if (tries === 2) throw new Error('second try');
+    return { id, tries };
+  }
+}
+
+export const ORDERS = [
+  'limitRetryTimeout',
+  'limitTimeoutRetry',
+  'retryLimitTimeout',
+  'retryTimeoutLimit',
+  'timeoutLimitRetry',
+  'timeoutRetryLimit',
+] as const;
+
+for (const name of ORDERS) {
+  const prototype = StackedController.prototype;
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, name) as PropertyDescriptor;
+  Param('id')(prototype, name, 0);
+  Get(`${name}/:id`)(prototype, name, descriptor);
+}
+
+/** Sets metadata on a method under either decorator system, as Nest's own decorators do under the legacy one. */
+export const mark =
+  (key: string) =>
+  (target: object, _: unknown, descriptor?: PropertyDescriptor): void =>
+    Reflect.defineMetadata(key, true, descriptor?.value ?? target);
+
+const named = Symbol('named');
+
+export class Flaky {
+  calls: unknown[][] = [];
+  failures = 0;
+
+  @Retryable()
+  async withDefaults(): Promise<string> {
+    return this.#run();
+  }
+
+  @mark('above')
+  @Retryable(again)
+  @mark('below')
+  async fetch(first: string, second: number): Promise<string> {
+    return this.#run(first, second);
+  }
+
+  @Retryable({ retries: 1 })
+  async partly(): Promise<string> {
+    return this.#run();
+  }
+
+  @Retryable(again)
+  async [named](): Promise<string> {
+    return this.#run();
+  }
+
+  callNamed(): Promise<string> {
+    return this[named]();
+  }
+
+  @Retryable({
+    retries: 1,
+    backoff: () => 0,
+    onRetry: () => {
+      throw new Error('hook');
+    },
+  })
+  async withBadHook(): Promise<string> {
+    return this.#run();
+  }
+
+  static tries = 0;
+
+  @Retryable(again)
+  static async make(): Promise<string> {
+    if (++Flaky.tries < 3) throw new Error('not yet');
+    return this.name;
+  }
+
+  #run(...args: unknown[]): string {
+    this.calls.push(args);
+    if (this.calls.length <= this.failures) throw new Error(`failure ${this.calls.length}`);
+    return 'done';
+  }
+}
+
+export class Slow {
+  readonly pending = new Promise<string>(() => {});
+
+  @Timeout(100)
+  async limited(): Promise<string> {
+    return this.pending;
+  }
+
+  @Timeout()
+  async bare(): Promise<string> {
+    return this.pending;
+  }
+
+  @Timeout({ ms: 100, fallback: () => 'instead' })
+  async withFallback(): Promise<string> {
+    return this.pending;
+  }
+
+  @Retryable(again)
+  @Timeout({ ms: 100, error: () => new Error('ours') })
+  async withError(): Promise<string> {
+    return this.pending;
+  }
+}
+
+/** Counts what runs at once; each call runs until it is let go. */
+export class Counter {
+  active = 0;
+  most = 0;
+  readonly waiting: (() => void)[] = [];
+
+  async run(): Promise<void> {
+    this.most = Math.max(this.most, ++this.active);
+    await new Promise<void>((resolve) => this.waiting.push(resolve));
+    this.active--;
+  }
+
+  release(): void {
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
+}
+
+export class Limited {
+  readonly counter = new Counter();
+
+  @ConcurrencyLimit(2)
+  async work(): Promise<void> {
+    await this.counter.run();
+  }
+
+  @ConcurrencyLimit(1)
+  async other(): Promise<void> {
+    await this.counter.run();
+  }
+
+  @ConcurrencyLimit()
+  async bare(): Promise<void> {
+    await this.counter.run();
+  }
+}
+
+@ConcurrencyLimit(2)
+export class Shared {
+  readonly counter = new Counter();
+  readonly order: string[] = [];
+
+  async first(): Promise<void> {
+    await this.counter.run();
+  }
+
+  // Not declared async on purpose: such methods are common, and nothing but their result tells them apart.
+  second(): Promise<void> {
+    return this.counter.run();
+  }
+
+  @Retryable(again)
+  async third(): Promise<void> {
+    await this.counter.run();
+  }
+
+  @ConcurrencyLimit(3)
+  async own(): Promise<void> {
+    await this.counter.run();
+  }
+
+  @ConcurrencyLimit({ priority: 9 })
+  async urgent(): Promise<void> {
+    this.order.push('urgent');
+  }
+
+  async patient(): Promise<void> {
+    this.order.push('patient');
+  }
+
+  async neighbours(): Promise<string[]> {
+    return Promise.all([this.leaf('a'), this.leaf('b')]);
+  }
+
+  async leaf(name: string): Promise<string> {
+    this.order.push(`${name} starts`);
+    await Promise.resolve();
+    this.order.push(`${name} ends`);
+    return name;
+  }
+
+  sum(a: number, b: number): number {
+    return a + b;
+  }
+
+  get total(): number {
+    return this.sum(1, 2);
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.counter.release();
+  }
+}
+
+export class SharedChild extends Shared {
+  async unlimited(): Promise<void> {
+    await this.counter.run();
+  }
+
+  override async first(): Promise<void> {
+    await super.first();
+  }
+}
+
+class Plain {
+  readonly counter = new Counter();
+
+  async inherited(): Promise<void> {
+    await this.counter.run();
+  }
+
+  @Retryable(again)
+  async decorated(): Promise<void> {
+    await this.counter.run();
+  }
+}
+
+@ConcurrencyLimit(1)
+export class LimitedChild extends Plain {}
+
+export class FreeChild extends Plain {}
+
+@ConcurrencyLimit(3)
+export class RelimitedChild extends LimitedChild {}
+
+@ConcurrencyLimit()
+export class BareClass {
+  async work(): Promise<void> {}
+}
+
+/** Each throws while the class is defined. */
+export const MISUSES: readonly [what: string, define: () => unknown, message: RegExp][] = [
+  [
+    'Retryable on a class',
+    () => {
+      // @ts-expect-error only ConcurrencyLimit may stand on a class
+      @Retryable()
+      class Wrong {}
+      return Wrong;
+    },
+    /@Retryable must stand on a method, got class Wrong/,
+  ],
+  [
+    'Timeout on a class',
+    () => {
+      // @ts-expect-error only ConcurrencyLimit may stand on a class
+      @Timeout(5)
+      class Wrong {}
+      return Wrong;
+    },
+    /@Timeout must stand on a method, got class Wrong/,
+  ],
+  [
+    'a decorator twice on one method',
+    () => {
+      class Wrong {
+        @Timeout(5)
+        @Retryable()
+        @Timeout(6)
+        async work() {}
+      }
+      return Wrong;
+    },
+    /@Timeout stands twice on work/,
+  ],
+  [
+    'ConcurrencyLimit twice on one class',
+    () => {
+      @ConcurrencyLimit(1)
+      @ConcurrencyLimit(2)
+      class Wrong {}
+      return Wrong;
+    },
+    /@ConcurrencyLimit stands twice on class Wrong/,
+  ],
+  [
+    'a decorator on an accessor',
+    () => {
+      class Wrong {
+        // @ts-expect-error not a method
+        @Timeout(5)
+        get value() {
+          return 1;
+        }
+      }
+      return Wrong;
+    },
+    /@Timeout must stand on a method, got/,
+  ],
+  [
+    'negative retries',
+    () => Retryable({ retries: -1 }),
+    /@Retryable: retries must be an integer ≥ 0, got -1/,
+  ],
+  [
+    'an unknown back-off',
+    () => Retryable({ backoff: 'cubic' as 'linear' }),
+    /@Retryable: backoff must be .*'cubic'/,
+  ],
+  [
+    'an unknown option',
+    () => Retryable({ retires: 1 } as object),
+    /@Retryable: unknown option 'retires', expected retries, backoff/,
+  ],
+  ['a negative time limit', () => Timeout(-1), /@Timeout: ms must be a number of milliseconds ≥ 0, got -1/],
+  [
+    'an error that is none',
+    () => Timeout({ ms: 1, error: 'x' as unknown as Error }),
+    /@Timeout: error must be a fun/,
+  ],
+  [
+    'no concurrency at all',
+    () => ConcurrencyLimit(0),
+    /@ConcurrencyLimit: concurrency must be an integer ≥ 1/,
+  ],
+  [
+    'a priority out of range',
+    () => ConcurrencyLimit({ concurrency: 1, priority: 11 }),
+    /@ConcurrencyLimit: priority must be an integer from 0 to 10, got 11/,
+  ],
+  [
+    'a controller in place of its signal',
+    () => Retryable({ signal: new AbortController() as unknown as AbortSignal }),
+    /@Retryable: signal must be an AbortSignal/,
+  ],
+  ['null', () => Retryable(null as unknown as object), /@Retryable: options must be an object, got null/],
+];

@@ -1,0 +1,4 @@
+import * as classes from '../classes.js';
+import { decoratorSuite } from '../decorators-suite.js';
+
+decoratorSuite('standard', classes);
