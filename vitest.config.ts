@@ -1,8 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { standardDecorators } from './packages/async-utils/test/nestjs/standard/plugin.ts';
 
-// Workspaces are tested from source: no build stands between an edit and its test.
-const conditions = ['@millrace/source', 'node', 'import', 'module', 'default'];
+// Workspaces are tested from source: no build stands between an edit and its test. Vitest hands these to Node as
+// --conditions too, where 'import' would make `require` pick ESM files and break CommonJS packages such as pg.
+const conditions = ['@millrace/source', 'node', 'module'];
 
 const rooms = [...readdirSync('packages').map((name) => `packages/${name}`), 'bench', 'chaos', 'scripts', 'examples'];
 
@@ -20,6 +22,7 @@ export function projects(include: string[], exclude: string[]) {
 }
 
 export const shared = {
+  plugins: [standardDecorators()],
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
 };

@@ -61,7 +61,7 @@ const refused: [string, () => Promise<unknown>, typeof TypeError | typeof RangeE
   ],
   ['limit without a function', () => pLimit(1)(bad('x')), TypeError, "fn must be a function, got 'x'"],
   ['run without a function', () => pLimit(1).run(bad(null)), TypeError, 'fn must be a function, got null'],
-  ['map over no iterable', () => pLimit(1).map(bad(7), fn), TypeError, 'iterable'],
+  ['map over no iterable', () => pLimit(1).map(bad<number[]>(7), fn), TypeError, 'iterable'],
   ['map without a function', () => pLimit(1).map([1], bad(7)), TypeError, 'fn must be a function, got 7'],
   [
     'timeout of nothing',
@@ -104,7 +104,7 @@ describe('bad input gets a clear error and leaves nothing behind', () => {
   });
 
   it('limitFunction refuses at once what is no function', () => {
-    expect(() => limitFunction(bad(undefined), { concurrency: 1 })).toThrow(
+    expect(() => limitFunction(bad<() => void>(undefined), { concurrency: 1 })).toThrow(
       'fn must be a function, got undefined',
     );
   });

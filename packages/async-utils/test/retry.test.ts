@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AbortError, isRetryError, RetryError, retry } from '../src/index.js';
+import { AbortError, isRetryError, type RetryContext, RetryError, retry } from '../src/index.js';
 import { expectNothingLeft, outcome } from './leftovers.js';
 
 beforeEach(() => {
@@ -12,7 +12,7 @@ afterEach(() => {
 /** Fails the first `times` calls, then gives 'done'. */
 function failing(times: number, error: unknown = new Error('busy')) {
   let calls = 0;
-  return vi.fn(async () => {
+  return vi.fn(async (_context: RetryContext) => {
     if (++calls <= times) throw error;
     return 'done';
   });
@@ -33,9 +33,7 @@ describe('tries', () => {
     const result = retry(fn);
     await vi.runAllTimersAsync();
     expect(await result).toBe('done');
-    expect(fn.mock.calls.map(([context]) => (context as unknown as { attempt: number }).attempt)).toEqual([
-      1, 2, 3,
-    ]);
+    expect(fn.mock.calls.map(([{ attempt }]) => attempt)).toEqual([1, 2, 3]);
   });
 
   it('async-utils EC-2: with retries 0 there is one try, and its failure is a RetryError', async () => {

@@ -93,7 +93,10 @@ export function defineErrors<const S extends Record<string, ErrorSpec>>(
 
 const SHOWN_CHARACTERS_MAX = 200;
 
-/** A value as it may stand in a message: short, and never a failure of its own, however hostile the value is. */
+/**
+ * A value as it may stand in a message: short, and never a failure of its own, however hostile the value is.
+ * @param value - anything.
+ */
 export function printable(value: unknown): string {
   let text: string | undefined;
   try {

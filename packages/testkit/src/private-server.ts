@@ -133,8 +133,9 @@ export class ServerLife implements PrivateServer {
   }
 
   #current(): OwnedProcess {
-    if (this.#stopping || this.#process === undefined)
+    if (this.#stopping || this.#process === undefined) {
       throw new Error(`${this.#recipe.name} has been stopped`);
+    }
     return this.#process;
   }
 

@@ -112,8 +112,8 @@ export class ProxiedConnection {
   }
 
   #serverEnded(hadError = false): void {
-    if (this.#phase === 'draining') this.#end();
-    else if (this.#phase === 'awaiting-reply' || hadError) {
+    if (this.#phase === 'draining' && !hadError) this.#end();
+    else if (this.#phase !== 'forwarding' || hadError) {
       this.#end(new Error('the server closed the connection without an answer'));
     } else this.#client.end();
   }

@@ -7,7 +7,8 @@ import { once } from 'node:events';
 import { startRunServers } from './run-servers.js';
 
 const signalled = Promise.race(['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)));
-const stdinClosed = once(process.stdin, 'close');
+// A pipe closes, a file such as /dev/null only ends.
+const stdinClosed = Promise.race([once(process.stdin, 'end'), once(process.stdin, 'close')]);
 process.stdin.resume();
 
 const servers = await startRunServers();

@@ -123,8 +123,8 @@ class SwitchedProxy implements TcpProxy {
   async #close(): Promise<void> {
     const closed = once(this.#listener, 'close');
     this.#listener.close();
-    for (const order of this.#orders.splice(0))
-      order.failed(new Error('the proxy was closed before any request'));
+    const unanswered = new Error('the proxy was closed before any request');
+    for (const order of this.#orders.splice(0)) order.failed(unanswered);
     const ended = [...this.#live].map((connection) => connection.closed);
     this.cut();
     await Promise.all([closed, ...ended]);

@@ -25,8 +25,9 @@ export async function startProgram<T>(
   const ended = once(child, 'exit').then(([code, signal]) => (signal ?? code) as string | number);
   const firstLine = once(createInterface(child.stdout), 'line') as Promise<[string]>;
   const answer = await Promise.race([firstLine, ended]);
-  if (!Array.isArray(answer))
+  if (!Array.isArray(answer)) {
     throw new Error(`${program} ${args} ended with ${answer} before it said anything`);
+  }
   return { child: { process: child, ended }, said: JSON.parse(answer[0]) as T };
 }
 

@@ -65,6 +65,16 @@ describe('requireNoLeaks', () => {
   });
 });
 
+describe('settledResources', () => {
+  it('passes over a timer that is there for a moment', async () => {
+    setTimeout(() => {}, 100);
+    const baseline = await settledResources();
+    const forgotten = setTimeout(() => {}, 60_000);
+    await expect(requireNoLeaks(baseline, 20)).rejects.toThrow('1 × Timeout');
+    clearTimeout(forgotten);
+  });
+});
+
 describe('openResources', () => {
   it('counts by kind', () => {
     const before = openResources().Timeout ?? 0;

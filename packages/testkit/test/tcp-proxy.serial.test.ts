@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -231,6 +232,33 @@ describe('a TCP proxy before any server', () => {
         await until(standsStill, { what: 'a standstill', intervalMs: 100 });
         expect(backlogs[0]).toBeGreaterThan(0);
         expect((await buffer(client)).equals(Buffer.concat(pieces))).toBe(true);
+      },
+    );
+  });
+
+  it('cuts after the chosen request is executed, not after the reply to an earlier one', async () => {
+    let executed = false;
+    await withServer(
+      (socket) => {
+        let asked = '';
+        socket.on('data', async (chunk) => {
+          asked += chunk;
+          if (asked !== 'earlier, chosen') return;
+          socket.write('reply to earlier');
+          await delay(50); // What the server takes to execute the chosen one.
+          executed = true;
+          socket.end('reply to chosen');
+        });
+      },
+      async (proxy) => {
+        const { socket, closed, received } = await rawClient(proxy);
+        const happened = proxy.cutAfterRequest((chunk) => chunk.includes('chosen'));
+        socket.write('earlier, ');
+        socket.write('chosen');
+        await happened;
+        expect(executed).toBe(true);
+        await closed;
+        expect(received()).toBe('');
       },
     );
   });

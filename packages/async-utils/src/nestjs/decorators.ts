@@ -17,7 +17,8 @@ export interface AsyncMethodDecorator {
 
 /** The same, for classes too. */
 export interface AsyncClassOrMethodDecorator extends AsyncMethodDecorator {
-  (target: abstract new (...args: never[]) => object, context?: ClassDecoratorContext): void;
+  // Not ClassDecoratorContext, nor a constructor type: those shut out classes whose constructor is not public.
+  (target: { readonly prototype: object }, context?: { readonly kind: 'class' }): void;
 }
 
 /**

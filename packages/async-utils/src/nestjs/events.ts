@@ -22,9 +22,15 @@ export const both =
   };
 
 /** Nobody has said how long or how many: an error that says where, and both ways to say it. */
-export function refuseMissing(who: string, site: CallSite, part: 'timeout' | 'limit', key: string): never {
+export function refuseMissing(
+  who: string,
+  site: CallSite,
+  part: 'timeout' | 'limit',
+  key: string,
+  write = who,
+): never {
   throw new TypeError(
-    `${who} on ${site.className}.${site.methodName} has no ${key}: write ${who}(${key}), or import ` +
-      `AsyncUtilsModule.forRoot({ ${part}: { ${key} } }), which holds from the start of the application on`,
+    `${who} on ${site.className}.${site.methodName} has no ${key}: write ${write}(${key}), or import ` +
+      `AsyncUtilsModule.forRoot({ ${part}: { ${key} } }), which reaches what Nest makes once the application starts`,
   );
 }

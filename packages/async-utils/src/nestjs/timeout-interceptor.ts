@@ -44,9 +44,16 @@ export class TimeoutInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const { config = {} } = this;
     const options = merge(config.timeout, this.#options);
-    const { ms = refuseMissing('new TimeoutInterceptor', siteOf(context), 'timeout', 'ms') } = options;
+    const ms =
+      options.ms ??
+      refuseMissing('TimeoutInterceptor', siteOf(context), 'timeout', 'ms', 'new TimeoutInterceptor');
     const hooks = requestHooks(config, context);
-    const tooLate = () => new RequestTimeoutException(undefined, { cause: new TimeoutError(ms) });
+    // NestJS 10 forgets its default description when there are options.
+    const tooLate = () =>
+      new RequestTimeoutException(undefined, {
+        cause: new TimeoutError(ms),
+        description: 'Request Timeout',
+      });
     return respond(next, options.signal, hooks, async ({ signal, subscriber, forward }) => {
       let late = false;
       let whole: Promise<void> | undefined;

@@ -132,8 +132,9 @@ export class Flaky {
 
   @Retryable(again)
   static async make(): Promise<string> {
-    if (++Flaky.tries < 3) throw new Error('not yet');
-    return this.name;
+    // biome-ignore lint/complexity/noThisInStatic: the test asks what `this` is
+    if (++this.tries < 3) throw new Error('not yet');
+    return 'made';
   }
 
   #run(...args: unknown[]): string {
@@ -201,6 +202,11 @@ export class Limited {
   @ConcurrencyLimit()
   async bare(): Promise<void> {
     await this.counter.run();
+  }
+
+  @ConcurrencyLimit(1)
+  async detached(counter: Counter): Promise<void> {
+    await counter.run();
   }
 }
 
@@ -298,8 +304,9 @@ export class BareClass {
 }
 
 /** Each throws while the class is defined. */
-export const MISUSES: readonly [what: string, define: () => unknown, message: RegExp][] = [
+export const MISUSES: readonly [id: string, what: string, define: () => unknown, message: RegExp][] = [
   [
+    'FR-013',
     'Retryable on a class',
     () => {
       // @ts-expect-error only ConcurrencyLimit may stand on a class
@@ -310,6 +317,7 @@ export const MISUSES: readonly [what: string, define: () => unknown, message: Re
     /@Retryable must stand on a method, got class Wrong/,
   ],
   [
+    'FR-014',
     'Timeout on a class',
     () => {
       // @ts-expect-error only ConcurrencyLimit may stand on a class
@@ -320,6 +328,7 @@ export const MISUSES: readonly [what: string, define: () => unknown, message: Re
     /@Timeout must stand on a method, got class Wrong/,
   ],
   [
+    'FR-014',
     'a decorator twice on one method',
     () => {
       class Wrong {
@@ -333,6 +342,7 @@ export const MISUSES: readonly [what: string, define: () => unknown, message: Re
     /@Timeout stands twice on work/,
   ],
   [
+    'FR-015',
     'ConcurrencyLimit twice on one class',
     () => {
       @ConcurrencyLimit(1)
@@ -343,6 +353,7 @@ export const MISUSES: readonly [what: string, define: () => unknown, message: Re
     /@ConcurrencyLimit stands twice on class Wrong/,
   ],
   [
+    'FR-014',
     'a decorator on an accessor',
     () => {
       class Wrong {
@@ -357,40 +368,57 @@ export const MISUSES: readonly [what: string, define: () => unknown, message: Re
     /@Timeout must stand on a method, got/,
   ],
   [
+    'FR-013',
     'negative retries',
     () => Retryable({ retries: -1 }),
     /@Retryable: retries must be an integer ≥ 0, got -1/,
   ],
   [
+    'FR-013',
     'an unknown back-off',
     () => Retryable({ backoff: 'cubic' as 'linear' }),
     /@Retryable: backoff must be .*'cubic'/,
   ],
   [
+    'FR-013',
     'an unknown option',
     () => Retryable({ retires: 1 } as object),
     /@Retryable: unknown option 'retires', expected retries, backoff/,
   ],
-  ['a negative time limit', () => Timeout(-1), /@Timeout: ms must be a number of milliseconds ≥ 0, got -1/],
   [
+    'FR-014',
+    'a negative time limit',
+    () => Timeout(-1),
+    /@Timeout: ms must be a number of milliseconds ≥ 0, got -1/,
+  ],
+  [
+    'FR-014',
     'an error that is none',
     () => Timeout({ ms: 1, error: 'x' as unknown as Error }),
     /@Timeout: error must be a fun/,
   ],
   [
+    'FR-015',
     'no concurrency at all',
     () => ConcurrencyLimit(0),
     /@ConcurrencyLimit: concurrency must be an integer ≥ 1/,
   ],
   [
+    'FR-015',
     'a priority out of range',
     () => ConcurrencyLimit({ concurrency: 1, priority: 11 }),
     /@ConcurrencyLimit: priority must be an integer from 0 to 10, got 11/,
   ],
   [
+    'FR-013',
     'a controller in place of its signal',
     () => Retryable({ signal: new AbortController() as unknown as AbortSignal }),
     /@Retryable: signal must be an AbortSignal/,
   ],
-  ['null', () => Retryable(null as unknown as object), /@Retryable: options must be an object, got null/],
+  [
+    'FR-013',
+    'null',
+    () => Retryable(null as unknown as object),
+    /@Retryable: options must be an object, got null/,
+  ],
 ];

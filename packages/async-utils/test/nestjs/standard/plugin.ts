@@ -1,5 +1,5 @@
 import { transform } from 'esbuild';
-import type { Plugin } from 'vite';
+import type { Plugin } from 'vitest/config';
 
 const here = '/test/nestjs/standard/';
 

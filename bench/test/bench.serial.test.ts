@@ -1,0 +1,28 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const program = fileURLToPath(new URL('../dist/run.js', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const bench = (...args: string[]) => run('node', ['--expose-gc', program, ...args], { cwd: root });
+
+describe('npm run bench', () => {
+  it('async-utils SC-010: the benchmark beside the peers runs, and no task costs a millisecond', async () => {
+    const { stdout } = await bench('async-utils', '--smoke');
+    expect(stdout).toContain('p-limit 7.');
+    const report = JSON.parse(readFileSync(`${root}/.results/bench/async-utils.json`, 'utf8'));
+    expect(report.results).toHaveLength(8);
+    for (const { work, comparisons } of report.results) {
+      for (const { oursCost } of comparisons) expect(oursCost, work).toBeLessThan(1_000_000);
+    }
+  });
+
+  it('names the benchmarks it knows when asked for another', async () => {
+    const failure = await bench('teapot').catch((error: { code: number; stderr: string }) => error);
+    expect(failure).toMatchObject({ code: 2 });
+    expect(failure.stderr).toContain("There is no benchmark 'teapot'. Known: async-utils");
+  });
+});

@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const program = fileURLToPath(new URL('../dist/run.js', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const chaos = (...args: string[]) => run('node', [program, ...args], { cwd: root });
+
+describe('npm run chaos', () => {
+  it('runs every scenario scaled down, says so, and every invariant holds', async () => {
+    const { stdout } = await chaos('--short', '--seed', '7');
+    expect(stdout).toMatch(/abort-storm .*I1 no loss .*yes/);
+    expect(stdout).toMatch(/runner-killed .*I11 shutdown ends in time .*yes/);
+    expect(stdout).toContain('seed 7, scale 0.05');
+  });
+
+  it('names the scenarios it knows when asked for another', async () => {
+    const failure = await chaos('meteor').catch((error: { code: number; stderr: string }) => error);
+    expect(failure).toMatchObject({ code: 2 });
+    expect(failure.stderr).toContain('abort-storm');
+  });
+});

@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const folder = fileURLToPath(new URL('..', import.meta.url));
+
+/** What each example must print; an example without an entry fails. */
+const EXPECTED: Record<string, RegExp[]> = {
+  'flaky-service.mjs': [/answered {12}400 of 400/, /answered: 100 of 400/],
+};
+
+// Shared by the examples, no example itself.
+const SHARED = ['progress-bar.mjs'];
+
+describe('examples', () => {
+  const examples = readdirSync(folder).filter((name) => name.endsWith('.mjs') && !SHARED.includes(name));
+  it.each(examples)('%s runs and says what it should', async (name) => {
+    expect(EXPECTED[name], `add what ${name} prints`).toBeDefined();
+    const { stdout } = await run('node', [`${folder}${name}`]);
+    for (const text of EXPECTED[name] ?? []) expect(stdout).toMatch(text);
+  });
+});

@@ -1,0 +1,104 @@
+import { posix } from 'node:path';
+import { isCore, isRule, LAYERS, LIBRARY_HOMES, OUTSIDE } from './import-rules.mjs';
+import { report, sourceFiles, walk } from './source-files.mjs';
+
+const OURS = '@millrace/';
+
+/** Names that read a clock, set a timer or draw at random, when they stand in an expression. */
+const BANNED_NAMES = new Set([
+  'performance',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'randomUUID',
+  'crypto',
+]);
+const BANNED_MEMBERS = new Set(['Date.now', 'Math.random', 'AbortSignal.timeout']);
+const TYPE_ONLY = /^TS(?!AsExpression|NonNullExpression|SatisfiesExpression|ParameterProperty)/;
+
+/** Imports that point up or sideways, libraries outside their home, clocks and randomness in core code, cycles. */
+export function importProblems(files) {
+  return [...files.flatMap((file) => [...layerProblems(file), ...impurities(file)]), ...cycles(files)];
+}
+
+function layerProblems(file) {
+  const [, workspace, area = ''] = /^((?:packages|apps)\/[^/]+|[^/]+)\/([^/]+)/.exec(file.path) ?? [];
+  if (area !== 'src' || OUTSIDE.includes(workspace)) return [];
+  const layer = LAYERS[workspace];
+  if (!layer) return [`${file.path}: ${workspace} has no layer; add it to scripts/import-rules.mjs`];
+  const room = /\/src\/([^/]+)\//.exec(file.path)?.[1];
+  const allowed = [...layer.may, ...(layer.rooms?.[room] ?? [])];
+  const problems = [];
+  for (const { from, at } of file.imports) {
+    const where = `${file.path}:${file.lineOf(at)}`;
+    const ours = from.startsWith(OURS) && from.slice(OURS.length).split('/')[0];
+    if (ours && !allowed.includes(ours)) problems.push(`${where}: ${workspace} may not import ${from}`);
+    if (from.startsWith('.') && !resolveRelative(file.path, from).startsWith(`${workspace}/`)) {
+      problems.push(`${where}: ${from} leaves the package; import it by its name`);
+    }
+    for (const { libraries, homes } of LIBRARY_HOMES) {
+      if (libraries.test(from) && !homes.some((home) => home.test(file.path))) {
+        problems.push(`${where}: ${from} does not belong here`);
+      }
+    }
+    if (isRule(file.path) && (from.startsWith('node:') || (!from.startsWith('.') && ours !== 'foundation'))) {
+      problems.push(`${where}: a rule is a pure function and may not import ${from}`);
+    }
+  }
+  return problems;
+}
+
+function impurities(file) {
+  if (!isCore(file.path)) return [];
+  const problems = [];
+  const refuse = (node, what) =>
+    problems.push(`${file.path}:${file.lineOf(node.start)}: ${what} in core code; take it from Clock or Rng`);
+  walk(file.program, (node, parent, key) => {
+    if (TYPE_ONLY.test(node.type)) return false;
+    if (node.type === 'NewExpression' && node.callee.name === 'Date' && node.arguments.length === 0) {
+      refuse(node, 'new Date()');
+    }
+    if (node.type === 'MemberExpression' && !node.computed) {
+      const name = `${node.object.name}.${node.property.name}`;
+      if (BANNED_MEMBERS.has(name)) refuse(node, name);
+    }
+    if (node.type !== 'Identifier') return undefined;
+    const isKey = (key === 'key' || key === 'property') && !parent.computed;
+    if (BANNED_NAMES.has(node.name) && !isKey) refuse(node, node.name);
+    if (node.name === 'Date' && parent?.type === 'CallExpression' && key === 'callee') refuse(node, 'Date()');
+    return undefined;
+  });
+  return problems;
+}
+
+const resolveRelative = (path, from) =>
+  posix.normalize(posix.join(posix.dirname(path), from)).replace(/\.js$/, '.ts');
+
+/** Every import cycle once, as the chain of files that closes it. */
+function cycles(files) {
+  const targets = new Map(
+    files.map((file) => [
+      file.path,
+      file.imports
+        .filter(({ from }) => from.startsWith('.'))
+        .map(({ from }) => resolveRelative(file.path, from)),
+    ]),
+  );
+  const found = new Map();
+  const finished = new Set();
+  const visit = (path, trail) => {
+    if (finished.has(path) || !targets.has(path)) return;
+    const start = trail.indexOf(path);
+    if (start >= 0) {
+      const cycle = trail.slice(start);
+      found.set([...cycle].sort().join(), `cycle: ${[...cycle, path].join(' → ')}`);
+      return;
+    }
+    for (const target of targets.get(path)) visit(target, [...trail, path]);
+    finished.add(path);
+  };
+  for (const path of targets.keys()) visit(path, []);
+  return [...found.values()];
+}
+
+if (import.meta.filename === process.argv[1]) report('imports', importProblems(sourceFiles()));

@@ -1,0 +1,92 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './command.mjs';
+import { filesBelow, parseSource, report, walk } from './source-files.mjs';
+
+const DOCUMENT = 'docs/requirements.md';
+
+/** The names of all tests in a parsed file: the texts given to `it`, `test` and `describe`. */
+export function testNames(file) {
+  const names = [];
+  walk(file.program, (node) => {
+    if (node.type !== 'CallExpression' || !/^(it|test|describe)$/.test(rootName(node.callee))) return;
+    const [title] = node.arguments;
+    if (title?.type === 'Literal' && typeof title.value === 'string') names.push(title.value);
+    if (title?.type === 'TemplateLiteral')
+      names.push(title.quasis.map(({ value }) => value.cooked).join('…'));
+  });
+  return names;
+}
+
+/** `it` of `it(…)`, `it.each(…)(…)`, `describe.each(…)(…)`. */
+function rootName(callee) {
+  if (callee.type === 'Identifier') return callee.name;
+  return rootName(callee.object ?? callee.callee ?? callee.tag ?? { type: 'Identifier', name: '' });
+}
+
+/** For every id of every part: the tests that carry it in their names, as `part id`. */
+export function coverage(parts, tests) {
+  return Object.entries(parts).map(([part, { ids, later }]) => ({
+    part,
+    later,
+    rows: Object.entries(ids).map(([id, title]) => ({
+      id,
+      title,
+      tests: tests.filter(({ name }) => new RegExp(`\\b${part} ${id}(?![\\w-])`).test(name)),
+    })),
+  }));
+}
+
+/** Ids that are due and have no test, and ids put off that have one. */
+export function requirementProblems(covered, packageExists) {
+  return covered.flatMap(({ part, rows, later }) =>
+    rows.flatMap(({ id, tests }) => {
+      if (tests.length > 0)
+        return later.includes(id) ? [`${part} ${id} has a test: take it out of "later"`] : [];
+      return packageExists(part) && !later.includes(id)
+        ? [`${part} ${id} has no test that carries its id`]
+        : [];
+    }),
+  );
+}
+
+/** The document: id → tests, of the parts that exist. */
+export function requirementsDocument(covered, packageExists) {
+  const lines = [
+    '# Requirements and the tests that show them',
+    '',
+    'Written by `npm run docs`; checked by `npm test`.',
+  ];
+  for (const { part, rows } of covered) {
+    if (!packageExists(part)) continue;
+    lines.push('', `## ${part}`, '', '| id | requirement | tests |', '|---|---|---|');
+    for (const { id, title, tests } of rows) {
+      const places = [...new Set(tests.map(({ path }) => path))].map(
+        (path) => `[${path.split('/').at(-1)}](../${path})`,
+      );
+      lines.push(`| ${id} | ${title} | ${places.join(', ') || 'not due yet'} |`);
+    }
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function allTests() {
+  return ['packages', 'apps', 'bench', 'chaos', 'scripts', 'examples']
+    .flatMap(filesBelow)
+    .filter((path) => /\.test\.tsx?$/.test(path) || /\/test\/.*-suite\.ts$/.test(path))
+    .flatMap((path) =>
+      testNames(parseSource(path, readFileSync(join(root, path), 'utf8'))).map((name) => ({ path, name })),
+    );
+}
+
+if (import.meta.filename === process.argv[1]) {
+  const parts = JSON.parse(readFileSync(join(root, 'scripts/requirements.json'), 'utf8'));
+  const packageExists = (part) => existsSync(join(root, 'packages', part, 'package.json'));
+  const covered = coverage(parts, allTests());
+  const document = requirementsDocument(covered, packageExists);
+  const path = join(root, DOCUMENT);
+  if (process.argv.includes('--write')) writeFileSync(path, document);
+  const current = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  const stale = current === document ? [] : [`${DOCUMENT} is out of date: run npm run docs`];
+  report('requirements', [...requirementProblems(covered, packageExists), ...stale]);
+}

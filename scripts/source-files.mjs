@@ -1,0 +1,64 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { root } from './command.mjs';
+
+const SKIPPED = new Set(['node_modules', 'dist', 'coverage', '.git', '.results']);
+
+/** Every file below a folder of the repository, as paths relative to the root with forward slashes. */
+export function filesBelow(folder) {
+  const start = join(root, folder);
+  if (!existsSync(start)) return [];
+  return readdirSync(start, { withFileTypes: true }).flatMap((entry) => {
+    if (SKIPPED.has(entry.name)) return [];
+    const path = relative(root, join(start, entry.name)).replaceAll('\\', '/');
+    return entry.isDirectory() ? filesBelow(path) : [path];
+  });
+}
+
+/** A parsed source file: what it imports, its syntax tree and its comments. */
+export function parseSource(path, text) {
+  const { program, comments, errors, module } = parseSync(path, text);
+  if (errors.length > 0) throw new Error(`${path}: ${errors[0].message}`);
+  const imports = [
+    ...module.staticImports.map((entry) => ({ from: entry.moduleRequest.value, at: entry.start })),
+    ...module.staticExports.flatMap((statement) =>
+      statement.entries
+        .filter((entry) => entry.moduleRequest)
+        .map((entry) => ({ from: entry.moduleRequest.value, at: statement.start })),
+    ),
+    ...module.dynamicImports.map((entry) => ({
+      from: text.slice(entry.moduleRequest.start + 1, entry.moduleRequest.end - 1),
+      at: entry.start,
+    })),
+  ];
+  return { path, text, program, comments, imports, lineOf: (at) => text.slice(0, at).split('\n').length };
+}
+
+/** All TypeScript source files of the workspaces, read and parsed. */
+export function sourceFiles() {
+  return ['packages', 'apps', 'bench', 'chaos']
+    .flatMap(filesBelow)
+    .filter((path) => /\.(ts|tsx|mts)$/.test(path) && !/\.d\.m?ts$/.test(path))
+    .map((path) => parseSource(path, readFileSync(join(root, path), 'utf8')));
+}
+
+/** Prints the problems, one per line; the exit code says whether there were any. */
+export function report(what, problems) {
+  for (const problem of problems) console.error(problem);
+  if (problems.length > 0) process.exitCode = 1;
+  else console.log(`${what}: ok`);
+}
+
+/** Calls `visit(node, parent, key)` for every node of a syntax tree, parents first. */
+export function walk(node, visit, parent = undefined, key = undefined) {
+  if (Array.isArray(node)) {
+    for (const item of node) walk(item, visit, parent, key);
+    return;
+  }
+  if (!node || typeof node.type !== 'string') return;
+  if (visit(node, parent, key) === false) return;
+  for (const [name, value] of Object.entries(node)) {
+    if (value && typeof value === 'object' && name !== 'parent') walk(value, visit, node, name);
+  }
+}

@@ -1,0 +1,96 @@
+// Plain Node: this runs on a fresh clone with nothing installed.
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { root, run, tool } from './command.mjs';
+import { ensurePackages } from './ensure-packages.mjs';
+import { ensureServers } from './ensure-servers.mjs';
+
+const RESULTS = join(root, '.results');
+const totals = { passed: 0, failed: 0 };
+
+/** Runs one step, prints how it went, and counts it. */
+async function step(name, work) {
+  const startedAt = performance.now();
+  const { passed, failed, output = '' } = await work();
+  totals.passed += passed;
+  totals.failed += failed;
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  console.log(`${failed === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)${output && `\n${output}`}`);
+  return failed === 0;
+}
+
+/** A command that passes or fails as a whole; its output is shown when it fails. */
+const check = (command, args) => async () => {
+  const { code, output } = await run(command, args);
+  return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1, output };
+};
+
+const script = (name) => check('node', [join(root, 'scripts', name)]);
+
+/** A Vitest run, counted by its tests; a run that fails without a failing test (coverage, leaks) counts as one. */
+const vitest = (name, args, env) => async () => {
+  const report = join(RESULTS, `${name}.json`);
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const { code } = await run(tool('vitest'), ['run', ...args, ...reporters], { live: true, env });
+  let counts = { numPassedTests: 0, numFailedTests: 0 };
+  try {
+    counts = JSON.parse(readFileSync(report, 'utf8'));
+  } catch {}
+  const { numPassedTests: passed, numFailedTests: failed } = counts;
+  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed };
+};
+
+/** Starts the servers of this run; they end when their standard input closes, so also when this process is killed. */
+async function startServers() {
+  const serve = join(root, 'packages/testkit/dist/serve.js');
+  const child = spawn('node', [serve], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [line] = await Promise.race([
+    createInterface({ input: child.stdout })
+      [Symbol.asyncIterator]()
+      .next()
+      .then(({ value }) => [value]),
+    new Promise((resolve) => child.on('exit', () => resolve([]))),
+  ]);
+  if (!line) throw new Error('The servers of the tests did not start; what they said is above.');
+  const stop = () =>
+    new Promise((resolve) => {
+      child.on('exit', resolve);
+      child.stdin.end();
+    });
+  return { addresses: JSON.parse(line), stop };
+}
+
+async function main() {
+  await ensurePackages();
+  await ensureServers();
+  rmSync(RESULTS, { recursive: true, force: true });
+  mkdirSync(RESULTS, { recursive: true });
+
+  await step('lint', check(tool('biome'), ['check', '--error-on-warnings', '.']));
+  if (!(await step('build', check(tool('tsc'), ['-b'])))) return;
+  await step('types', script('check-types.mjs'));
+  await step('imports', script('check-imports.mjs'));
+  await step('public documentation', script('check-tsdoc.mjs'));
+  await step('requirements', script('check-requirements.mjs'));
+  await step('packages', script('check-packages.mjs'));
+  await step('unused code', check(tool('knip'), ['--no-progress']));
+
+  const { addresses, stop } = await startServers();
+  try {
+    await step('parallel tests and coverage', vitest('parallel', ['--coverage'], addresses));
+    await step('serial tests', vitest('serial', ['--config', 'vitest.serial.config.ts'], addresses));
+  } finally {
+    await stop();
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  totals.failed++;
+  console.error(error);
+}
+console.log(`${totals.passed} passed, ${totals.failed} failed`);
+process.exitCode = totals.failed === 0 ? 0 : 1;
