@@ -13,7 +13,12 @@ export function progressBar(label, total) {
       stop() {},
     };
   }
-  const bar = new SingleBar({ format: `  ${label} {bar} {value}/{total} {duration} s`, barsize: 40 });
+  const bar = new SingleBar({
+    format: `  ${label} {bar} {value}/{total} {duration} s`,
+    barsize: 40,
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
+  });
   bar.start(total, 0);
   return { advance: () => bar.increment(), stop: () => bar.stop() };
 }

@@ -1,35 +1,64 @@
 import type { ModulesContainer } from '@nestjs/core';
 import { layersOf } from './call.js';
 import type { AsyncUtilsConfig } from './options.js';
-import { methodsOf, planOf } from './plan.js';
+import { impersonate, methodsOf, planOf } from './plan.js';
 import { stateOf } from './settings.js';
 
 type Module = ModulesContainer extends Map<string, infer M> ? M : never;
 type Wrapper = ReturnType<Module['controllers']['values']> extends Iterable<infer W> ? W : never;
 type Constructor = new (...args: unknown[]) => object;
 
-/**
- * Gives the settings to every instance of the application: providers, controllers, guards, pipes, interceptors,
- * filters and middleware, decorated or not, because a decorated private method shows nowhere.
- * @throws TypeError when a decorated method would have no time limit or no concurrency.
- */
-export function bindInstances(modules: ModulesContainer, settings: AsyncUtilsConfig): void {
-  for (const module of modules.values())
-    for (const wrappers of [module.providers, module.controllers, module.injectables, module.middlewares])
-      for (const wrapper of wrappers.values()) bindWrapper(wrapper as Wrapper, settings);
-}
+/** Gives the settings of one application to its instances: those that exist, and those that Nest makes later. */
+export class Binding {
+  readonly #modules: ModulesContainer;
+  readonly #settings: AsyncUtilsConfig;
+  readonly #classes = new Map<Wrapper, Constructor>();
 
-function bindWrapper(wrapper: Wrapper, settings: AsyncUtilsConfig): void {
-  const bind = (instance: unknown) => {
-    if (typeof instance !== 'object' || !instance) return;
-    checkPlans(Object.getPrototypeOf(instance), settings);
-    stateOf(instance).settings = settings;
-  };
-  bind(wrapper.instance);
-  for (const host of wrapper.getStaticTransientInstances()) bind(host?.instance);
-  const madeLater = wrapper.isTransient || !wrapper.isDependencyTreeStatic();
-  if (madeLater && !wrapper.isNotMetatype && checkPlans(wrapper.metatype?.prototype, settings))
-    wrapper.metatype = announcing(wrapper.metatype as Constructor, bind);
+  constructor(modules: ModulesContainer, settings: AsyncUtilsConfig) {
+    this.#modules = modules;
+    this.#settings = settings;
+  }
+
+  /**
+   * Binds all providers, controllers, guards, pipes, interceptors, filters and middleware known so far.
+   * @throws TypeError when a decorated method has no time limit or no concurrency.
+   */
+  bind(): void {
+    for (const module of this.#modules.values())
+      for (const wrappers of [module.providers, module.controllers, module.injectables, module.middlewares])
+        for (const wrapper of wrappers.values()) this.#bindWrapper(wrapper as Wrapper);
+  }
+
+  /** Puts the classes back that make no more instances. */
+  settle(): void {
+    for (const [wrapper, metatype] of this.#classes)
+      if (!wrapper.isTransient && wrapper.isDependencyTreeStatic()) wrapper.metatype = metatype;
+  }
+
+  #bindWrapper(wrapper: Wrapper): void {
+    const instances = [wrapper, ...wrapper.getStaticTransientInstances()].map(
+      (host) => host?.instance as unknown,
+    );
+    for (const instance of instances)
+      if (typeof instance === 'object' && instance) {
+        checkPlans(Object.getPrototypeOf(instance), this.#settings);
+        // Decorated or not: a private method that is shows nowhere.
+        this.#own(instance);
+      }
+    const { metatype } = wrapper;
+    if (
+      this.#classes.has(wrapper) ||
+      wrapper.isNotMetatype ||
+      !checkPlans(metatype?.prototype, this.#settings)
+    )
+      return;
+    this.#classes.set(wrapper, metatype as Constructor);
+    wrapper.metatype = announcing(metatype as Constructor, (instance) => this.#own(instance));
+  }
+
+  #own(instance: object): void {
+    stateOf(instance).settings = this.#settings;
+  }
 }
 
 /** Checks the decorated methods of a prototype against the settings; tells whether there are any. */
@@ -45,9 +74,9 @@ function checkPlans(prototype: object | null, settings: AsyncUtilsConfig): boole
 }
 
 /**
- * Request-scoped and transient instances are made by Nest whenever it needs one, and nothing tells a module of it. So
- * this application's wrapper of the class gets a constructor that announces what it made. The class itself, which
- * other applications may use, stays untouched; Nest finds its metadata through the prototype.
+ * Nothing tells a module when Nest makes an instance: during the start, per request, or per use of a transient. So this
+ * application's record of the class gets a constructor that announces what it made. The class itself, which other
+ * applications may use, stays untouched.
  */
 function announcing(metatype: Constructor, announce: (instance: object) => void): Constructor {
   function Announced(...args: unknown[]): object {
@@ -56,8 +85,5 @@ function announcing(metatype: Constructor, announce: (instance: object) => void)
     return instance;
   }
   Object.setPrototypeOf(Announced, metatype);
-  return Object.defineProperties(Announced, {
-    name: { value: metatype.name },
-    prototype: { value: metatype.prototype },
-  }) as unknown as Constructor;
+  return impersonate(Announced as unknown as Constructor, metatype);
 }

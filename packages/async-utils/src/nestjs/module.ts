@@ -1,6 +1,6 @@
 import { type DynamicModule, Inject, Module, type OnModuleInit, type Provider } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { bindInstances } from './binding.js';
+import { Binding } from './binding.js';
 import {
   ASYNC_UTILS_CONFIG,
   type AsyncUtilsAsyncOptions,
@@ -15,21 +15,29 @@ const configured = new WeakMap<ModulesContainer, AsyncUtilsConfig>();
  * Gives one application its settings for the decorators and interceptors; import it once, in the root module.
  *
  * The settings are bound to the instances of this application, so two applications in one process do not share. They
- * hold before any `onModuleInit` of the application runs, and for request-scoped and transient providers from their
- * construction on. The library's defaults hold instead in the constructor of a provider, and for instances that the
- * container does not list: those of `new`, `moduleRef.create`, request-scoped factories and circular request-scoped
- * providers, and modules loaded lazily.
+ * hold before any `onModuleInit` of the application runs, and for request-scoped and transient providers as soon as
+ * Nest has made them. The library's defaults hold in the constructor of a provider, and for instances that Nest does
+ * not record: those of `new`, `moduleRef.create`, request-scoped factories, circular request-scoped providers, and
+ * modules loaded lazily.
  */
 export class AsyncUtilsModule implements OnModuleInit {
-  readonly #config: AsyncUtilsConfig;
-  readonly #modules: ModulesContainer;
+  readonly #binding: Binding;
 
+  /**
+   * Called by Nest.
+   * @param config - the checked settings.
+   * @param modules - the modules of the application.
+   * @throws TypeError when the module is configured twice, or a decorated method has no time limit or concurrency.
+   */
   constructor(config: AsyncUtilsConfig, modules: ModulesContainer) {
-    this.#config = config;
-    this.#modules = modules;
+    if ((configured.get(modules) ?? config) !== config)
+      throw new TypeError('AsyncUtilsModule: configured twice in one application, expected once');
+    configured.set(modules, config);
     // Nest starts the modules farthest from the root first: so this one starts before every other.
     for (const module of modules.values())
       if (module.metatype === AsyncUtilsModule) module.distance = Number.POSITIVE_INFINITY;
+    this.#binding = new Binding(modules, config);
+    this.#binding.bind();
   }
 
   /**
@@ -63,16 +71,10 @@ export class AsyncUtilsModule implements OnModuleInit {
     return { ...moduleWith(useClass ? [useClass, config] : [config]), imports };
   }
 
-  /**
-   * Binds the settings to the decorated instances; called by Nest.
-   * @throws TypeError when the module is configured twice, or a decorated method has no time limit or concurrency.
-   */
+  /** Called by Nest: now that all instances of the start exist, binds what factories have made, and middleware. */
   onModuleInit(): void {
-    const other = configured.get(this.#modules);
-    if (other && other !== this.#config)
-      throw new TypeError('AsyncUtilsModule: configured twice in one application, expected once');
-    configured.set(this.#modules, this.#config);
-    bindInstances(this.#modules, this.#config);
+    this.#binding.bind();
+    this.#binding.settle();
   }
 }
 

@@ -44,15 +44,19 @@ export function classLimitOf(self: unknown): MethodLimitOptions | undefined {
 export const planOf = (method: unknown): Plan | undefined =>
   typeof method === 'function' ? plans.get(method) : undefined;
 
-/** Makes `wrapper` take the place of `plan.method`: same name, length, properties and metadata. */
-export function standIn(wrapper: Method, plan: Plan): Method {
-  const { method } = plan;
-  Object.defineProperties(wrapper, Object.getOwnPropertyDescriptors(method));
+/** Makes a function look like another: same name, length, properties and metadata. */
+export function impersonate<T extends object>(wrapper: T, original: T): T {
+  Object.defineProperties(wrapper, Object.getOwnPropertyDescriptors(original));
   const metadata = Reflect as unknown as Metadata;
-  for (const key of metadata.getOwnMetadataKeys?.(method) ?? [])
-    metadata.defineMetadata(key, metadata.getOwnMetadata(key, method), wrapper);
-  plans.set(wrapper, plan);
+  for (const key of metadata.getOwnMetadataKeys?.(original) ?? [])
+    metadata.defineMetadata(key, metadata.getOwnMetadata(key, original), wrapper);
   return wrapper;
+}
+
+/** Makes `wrapper` take the place of `plan.method`. */
+export function standIn(wrapper: Method, plan: Plan): Method {
+  plans.set(wrapper, plan);
+  return impersonate(wrapper, plan.method);
 }
 
 /** Every method that instances of a prototype have, inherited ones included. */

@@ -5,11 +5,24 @@ import {
   type AsyncUtilsConfigFactory,
   AsyncUtilsModule,
 } from '@millrace/async-utils/nestjs';
-import { Controller, Get, Inject, Injectable, Module } from '@nestjs/common';
+import {
+  type CanActivate,
+  Controller,
+  Get,
+  Inject,
+  Injectable,
+  type MiddlewareConsumer,
+  Module,
+  type NestMiddleware,
+  type NestModule,
+  Optional,
+  UseGuards,
+} from '@nestjs/common';
 import { ConfigModule, ConfigService } from '@nestjs/config';
-import { ModuleRef } from '@nestjs/core';
+import { ModuleRef, ModulesContainer, NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { boot } from './boot.js';
+import { boot, rootModule } from './boot.js';
 import {
   Bare,
   EarlyUser,
@@ -98,14 +111,83 @@ describe('forRoot', () => {
 });
 
 describe('instances', () => {
-  it('async-utils FR-016: settings hold before any onModuleInit, whatever module it is in', async () => {
-    @Module({ providers: [EarlyUser, Failing], exports: [Failing] })
-    class Deep {}
-    @Module({ imports: [Deep], exports: [Deep] })
-    class Middle {}
-    const imports = [{ module: Middle, global: true }, AsyncUtilsModule.forRoot(fast(1))];
-    const app = await boot({ imports });
-    expect(app.get(Failing).tries).toBe(2);
+  it.each([
+    ['a class', Failing],
+    [
+      'a slow factory',
+      { provide: Failing, useFactory: () => new Promise((made) => setImmediate(() => made(new Failing()))) },
+    ],
+  ])(
+    'async-utils FR-016: settings of %s hold before any onModuleInit, whatever module it is in',
+    async (_, provider) => {
+      @Module({ providers: [EarlyUser, provider], exports: [Failing] })
+      class Deep {}
+      @Module({ imports: [Deep], exports: [Deep] })
+      class Middle {}
+      const imports = [{ module: Middle, global: true }, AsyncUtilsModule.forRoot(fast(1))];
+      const app = await boot({ imports });
+      expect(app.get(Failing).tries).toBe(2);
+    },
+  );
+
+  it('async-utils FR-016: settings hold without init too, as in a testing module', async () => {
+    const imports = [AsyncUtilsModule.forRootAsync({ useFactory: async () => fast(1) })];
+    const root = rootModule({ imports, providers: [Failing, { provide: 'other', useClass: Failing }] });
+    const app = await NestFactory.create(root, new FastifyAdapter(), { abortOnError: false, logger: false });
+    expect(await triesOf(app.get(Failing))).toBe(2);
+    expect(await triesOf(app.get('other'))).toBe(2);
+    await app.close();
+  });
+
+  it('async-utils FR-016: middleware and guards have the settings', async () => {
+    const tries: number[] = [];
+    @Injectable()
+    class FailingGuard extends Failing implements CanActivate {
+      async canActivate(): Promise<boolean> {
+        tries.push(await triesOf(this));
+        return true;
+      }
+    }
+    @Injectable()
+    class FailingMiddleware extends Failing implements NestMiddleware {
+      async use(_: unknown, __: unknown, next: () => void): Promise<void> {
+        tries.push(await triesOf(this));
+        next();
+      }
+    }
+    @Controller()
+    class Guarded {
+      @Get()
+      @UseGuards(FailingGuard)
+      get(): string {
+        return 'ok';
+      }
+    }
+    @Module({ controllers: [Guarded] })
+    class Feature implements NestModule {
+      configure(consumer: MiddlewareConsumer): void {
+        consumer.apply(FailingMiddleware).forRoutes(Guarded);
+      }
+    }
+    const app = await boot({ imports: [Feature, AsyncUtilsModule.forRoot(fast(1))] });
+    expect((await app.inject('/')).payload).toBe('ok');
+    expect(tries).toEqual([2, 2]);
+  });
+
+  it('async-utils FR-016: an optional dependency of a decorated provider stays optional, its class what it was', async () => {
+    @Injectable()
+    class Choosy extends Failing {
+      constructor(@Optional() @Inject('nothing') readonly nothing?: object) {
+        super();
+      }
+    }
+    const app = await boot({ imports: [AsyncUtilsModule.forRoot(fast(1))], providers: [Choosy] });
+    expect(app.get(Choosy)).toBeInstanceOf(Choosy);
+    expect(app.get(Choosy).constructor).toBe(Choosy);
+    const wrappers = [...app.get(ModulesContainer).values()].flatMap((module) => [
+      ...module.providers.values(),
+    ]);
+    expect(wrappers.find((wrapper) => wrapper.token === Choosy)?.metatype).toBe(Choosy);
   });
 
   it('async-utils FR-016: request-scoped controllers and providers have the settings of their application', async () => {

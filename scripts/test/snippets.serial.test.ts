@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { root, tool } from '../command.mjs';
+import { snippetsIn } from '../markdown-snippets.mjs';
+
+const run = promisify(execFile);
+const documents = ['README.md', 'packages/async-utils/README.md', 'packages/foundation/README.md'];
+
+// Outside the repository, so that imports go through node_modules and the exports maps, as a user's would.
+const folder = mkdtempSync(join(tmpdir(), 'millrace-snippets-'));
+mkdirSync(join(folder, 'node_modules'));
+symlinkSync(join(root, 'node_modules/@millrace'), join(folder, 'node_modules/@millrace'));
+symlinkSync(join(root, 'packages/async-utils/node_modules/@nestjs'), join(folder, 'node_modules/@nestjs'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function execute(code: string): Promise<string> {
+  const file = join(folder, 'snippet.mjs');
+  writeFileSync(file, code);
+  const { stdout } = await run('node', [file], { cwd: folder });
+  return stdout;
+}
+
+/** What a snippet says about its own output: the comment behind each console.log. */
+const promised = (code: string) =>
+  [...code.matchAll(/console\.log\(.*\); \/\/ (.+)$/gm)].map(([, text]) => text);
+
+describe('snippets', () => {
+  const programs = documents.flatMap((path) => snippetsIn(path, 'js'));
+  it.each(programs)('$path:$line runs and prints what it says', async ({ code }) => {
+    const output = await execute(code);
+    for (const line of promised(code)) expect(output.split('\n')).toContain(line);
+  });
+
+  it('async-utils SC-001: the five-minute start of the README works as written, from the built package', async () => {
+    const [start] = snippetsIn('packages/async-utils/README.md', 'js');
+    expect(start?.code).toContain("import { retry } from '@millrace/async-utils'");
+    expect(await execute(start?.code ?? '')).toContain('{ rows: 42 }');
+  });
+
+  it('the TypeScript snippets compile in a strict project', async () => {
+    const programs = documents.flatMap((path) => snippetsIn(path, 'ts'));
+    expect(programs.length).toBeGreaterThan(2);
+    const files = programs.map(({ code }, index) => {
+      const file = `snippet-${index}.mts`;
+      writeFileSync(join(folder, file), code);
+      return file;
+    });
+    const options = {
+      module: 'nodenext',
+      target: 'es2022',
+      strict: true,
+      noEmit: true,
+      experimentalDecorators: true,
+    };
+    const config = { compilerOptions: { ...options, skipLibCheck: true, types: [] }, files };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+    await run(tool('tsc'), ['-p', folder]).catch(({ stdout }: { stdout: string }) => expect.fail(stdout));
+  });
+});
