@@ -1,12 +1,18 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
-import { standardDecorators } from './packages/async-utils/test/nestjs/standard/plugin.ts';
+import { standardDecorators } from './packages/async-utils/test/nestjs/standard/plugin.js';
 
 // Workspaces are tested from source: no build stands between an edit and its test. Vitest hands these to Node as
 // --conditions too, where 'import' would make `require` pick ESM files and break CommonJS packages such as pg.
 const conditions = ['@millrace/source', 'node', 'module'];
 
-const rooms = [...readdirSync('packages').map((name) => `packages/${name}`), 'bench', 'chaos', 'scripts', 'examples'];
+const rooms = [
+  ...readdirSync('packages').map((name) => `packages/${name}`),
+  'bench',
+  'chaos',
+  'scripts',
+  'examples',
+];
 
 export const serialTests = 'test/**/*.serial.test.ts';
 

@@ -13,7 +13,7 @@ export const PEER_SETTINGS = {
 const require = createRequire(import.meta.url);
 
 /** The installed version of a package, read from the package itself. */
-export function installedVersion(name: string): string {
+function installedVersion(name: string): string {
   // Packages that export no package.json: walk up from the entry point.
   let folder = dirname(require.resolve(name));
   while (true) {

@@ -10,13 +10,13 @@ type Constructor = new (...args: unknown[]) => object;
 
 /** Gives the settings of one application to its instances: those that exist, and those that Nest makes later. */
 export class Binding {
+  readonly settings: AsyncUtilsConfig;
   readonly #modules: ModulesContainer;
-  readonly #settings: AsyncUtilsConfig;
   readonly #classes = new Map<Wrapper, Constructor>();
 
   constructor(modules: ModulesContainer, settings: AsyncUtilsConfig) {
     this.#modules = modules;
-    this.#settings = settings;
+    this.settings = settings;
   }
 
   /**
@@ -41,7 +41,7 @@ export class Binding {
     );
     for (const instance of instances)
       if (typeof instance === 'object' && instance) {
-        checkPlans(Object.getPrototypeOf(instance), this.#settings);
+        checkPlans(Object.getPrototypeOf(instance), this.settings);
         // Decorated or not: a private method that is shows nowhere.
         this.#own(instance);
       }
@@ -49,7 +49,7 @@ export class Binding {
     if (
       this.#classes.has(wrapper) ||
       wrapper.isNotMetatype ||
-      !checkPlans(metatype?.prototype, this.#settings)
+      !checkPlans(metatype?.prototype, this.settings)
     )
       return;
     this.#classes.set(wrapper, metatype as Constructor);
@@ -57,7 +57,7 @@ export class Binding {
   }
 
   #own(instance: object): void {
-    stateOf(instance).settings = this.#settings;
+    stateOf(instance).settings = this.settings;
   }
 }
 

@@ -52,9 +52,10 @@ export function Timeout(limit: number | MethodTimeoutOptions = {}): AsyncMethodD
  * Lets only so many calls run at once on one instance; the others wait in order.
  * On a class one limit is shared by its methods, inherited ones included. A method with a concurrency of its own has
  * its own limit instead; one with other options only (a priority) shares with those. Methods that return no promise,
- * Nest's lifecycle hooks and static methods take no part. An `async` method is recognised as such, any other by its
- * first result. A call from inside a call that holds a slot of the same limit runs in that slot, one after the other,
- * so a method may call its neighbours.
+ * Nest's lifecycle hooks and static methods take no part. An `async` method is recognised as such; any other by the
+ * result of its first call, which therefore runs at once. A call from inside a call that holds a slot of the same
+ * limit runs in that slot, one after the other, so a method may call its neighbours; those that are to run side by
+ * side need a limit of their own.
  * @param limit - the concurrency, or options; what is absent comes from AsyncUtilsModule.
  * @returns a method and class decorator; a method then rejects with AbortError (`ABORTED`) when the signal aborts,
  * TypeError when neither it nor its class nor the module names a concurrency.

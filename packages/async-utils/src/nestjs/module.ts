@@ -9,7 +9,7 @@ import {
 } from './options.js';
 import { checkConfig } from './validation.js';
 
-const configured = new WeakMap<ModulesContainer, AsyncUtilsConfig>();
+const bindings = new WeakMap<ModulesContainer, Binding>();
 
 /**
  * Gives one application its settings for the decorators and interceptors; import it once, in the root module.
@@ -30,13 +30,13 @@ export class AsyncUtilsModule implements OnModuleInit {
    * @throws TypeError when the module is configured twice, or a decorated method has no time limit or concurrency.
    */
   constructor(config: AsyncUtilsConfig, modules: ModulesContainer) {
-    if ((configured.get(modules) ?? config) !== config)
+    this.#binding = bindings.get(modules) ?? new Binding(modules, config);
+    if (this.#binding.settings !== config)
       throw new TypeError('AsyncUtilsModule: configured twice in one application, expected once');
-    configured.set(modules, config);
+    bindings.set(modules, this.#binding);
     // Nest starts the modules farthest from the root first: so this one starts before every other.
     for (const module of modules.values())
       if (module.metatype === AsyncUtilsModule) module.distance = Number.POSITIVE_INFINITY;
-    this.#binding = new Binding(modules, config);
     this.#binding.bind();
   }
 

@@ -254,6 +254,10 @@ export class Shared {
     return name;
   }
 
+  refusing(): Promise<never> {
+    return Promise.reject(new Error('refused'));
+  }
+
   sum(a: number, b: number): number {
     return a + b;
   }

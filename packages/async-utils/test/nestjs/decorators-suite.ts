@@ -245,6 +245,15 @@ function limitingClasses(classes: Classes): void {
       await mostOf(shared.counter, busy);
     });
 
+    it('async-utils FR-015: a first call that fails while all slots are taken rejects, and only that', async () => {
+      const shared = new Shared();
+      const busy = times(2, () => shared.first());
+      const refused = expect(shared.refusing()).rejects.toThrow('refused');
+      await settle();
+      await mostOf(shared.counter, busy);
+      await refused;
+    });
+
     it('async-utils SC-006: a lifecycle hook waits for no slot', async () => {
       const shared = new Shared();
       const busy = times(2, () => shared.first());

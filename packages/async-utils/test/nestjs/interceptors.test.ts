@@ -21,6 +21,7 @@ import {
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { concat, defer, NEVER, Observable, of, throwError } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { expectNothingLeft } from '../leftovers.js';
 import { boot } from './boot.js';
 import { noDelay, recorder } from './services.js';
 
@@ -71,8 +72,8 @@ class Handlers {
   }
 
   @Get('retry-decorated')
-  @UseInterceptors(new RetryInterceptor({ retries: 1, backoff: noDelay }))
-  @Retryable({ retries: 1, backoff: noDelay, shouldRetry: () => false })
+  @UseInterceptors(OnceMore)
+  @Retryable({ shouldRetry: () => false })
   async retryDecorated() {
     return handle();
   }
@@ -253,7 +254,7 @@ describe('hooks of the module', () => {
     expect(names(events)).toEqual(['retry', 'retry', 'error']);
     events.length = 0;
     await app.inject('/retry-decorated');
-    expect(names(events)).toEqual(['error', 'error']);
+    expect(names(events)).toEqual(['error', 'retry', 'error']);
   });
 });
 
@@ -323,6 +324,14 @@ describe('without a server', () => {
     const late = watch(interceptor.intercept(context, handler(NEVER)));
     await vi.advanceTimersByTimeAsync(0);
     expect(isAbortError(late.seen[0])).toBe(true);
+  });
+
+  it('async-utils FR-018: a request that is over leaves nothing on the signal', async () => {
+    const { signal } = new AbortController();
+    const { seen } = watch(new RetryInterceptor({ signal }).intercept(context, handler(of('done'))));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(seen).toEqual(['done', 'end']);
+    expectNothingLeft(signal);
   });
 
   it('async-utils FR-019: the error is a RequestTimeoutException caused by a TimeoutError, the handler unsubscribed', async () => {

@@ -108,6 +108,12 @@ describe('forRoot', () => {
     const imports = [AsyncUtilsModule.forRoot(fast(1)), AsyncUtilsModule.forRoot(fast(2))];
     await expect(boot({ imports })).rejects.toThrow(/configured twice in one application, expected once/);
   });
+
+  it('async-utils FR-016: the bare class beside the configured module is the same module', async () => {
+    const imports = [AsyncUtilsModule.forRoot(fast(1)), AsyncUtilsModule];
+    const app = await boot({ imports, providers: [Failing] });
+    expect(await triesOf(app.get(Failing))).toBe(2);
+  });
 });
 
 describe('instances', () => {
@@ -118,14 +124,13 @@ describe('instances', () => {
       { provide: Failing, useFactory: () => new Promise((made) => setImmediate(() => made(new Failing()))) },
     ],
   ])(
-    'async-utils FR-016: settings of %s hold before any onModuleInit, whatever module it is in',
+    'async-utils FR-016: settings of %s hold before any onModuleInit, even of a global module imported first',
     async (_, provider) => {
       @Module({ providers: [EarlyUser, provider], exports: [Failing] })
-      class Deep {}
-      @Module({ imports: [Deep], exports: [Deep] })
-      class Middle {}
-      const imports = [{ module: Middle, global: true }, AsyncUtilsModule.forRoot(fast(1))];
-      const app = await boot({ imports });
+      class First {}
+      const app = await boot({
+        imports: [{ module: First, global: true }, AsyncUtilsModule.forRoot(fast(1))],
+      });
       expect(app.get(Failing).tries).toBe(2);
     },
   );

@@ -42,8 +42,8 @@ let temp: string;
 beforeAll(async () => {
   temp = await mkdtemp(join(tmpdir(), 'async-utils-packed-'));
   await run('npx', ['tsc', '-b', 'packages/async-utils/tsconfig.build.json'], { cwd: workspace });
-  await run('npm', ['pack', '--pack-destination', temp], { cwd: packageDir });
-  await run('tar', ['-xzf', 'millrace-async-utils-0.1.0.tgz'], { cwd: temp });
+  const { stdout: tarball } = await run('npm', ['pack', '--pack-destination', temp], { cwd: packageDir });
+  await run('tar', ['-xzf', tarball.trim()], { cwd: temp });
 });
 
 afterAll(() => rm(temp, { recursive: true, force: true }));
