@@ -14,7 +14,8 @@ const documents = ['README.md', 'packages/async-utils/README.md', 'packages/foun
 const folder = mkdtempSync(join(tmpdir(), 'millrace-snippets-'));
 mkdirSync(join(folder, 'node_modules'));
 symlinkSync(join(root, 'node_modules/@millrace'), join(folder, 'node_modules/@millrace'));
-symlinkSync(join(root, 'packages/async-utils/node_modules/@nestjs'), join(folder, 'node_modules/@nestjs'));
+for (const name of ['@nestjs', 'rxjs'])
+  symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function execute(code: string): Promise<string> {
