@@ -3,7 +3,7 @@ import theirLimit from 'p-limit';
 import PQueue from 'p-queue';
 import pRetry from 'p-retry';
 import pTimeout from 'p-timeout';
-import { perOperation } from './measure.js';
+import { perOperation, type Side } from './measure.js';
 import { describePeers } from './peers.js';
 import { type Row, registerBench } from './registry.js';
 
@@ -31,128 +31,75 @@ const failsOnce = () => {
   };
 };
 
+type Contender = readonly [name: string, batch: (count: number) => Promise<unknown>];
+
+function row(work: string, count: number, ours: Contender, ...peers: readonly Contender[]): Row {
+  const [our, ...theirs] = [ours, ...peers].map(([name, batch]) => perOperation(name, count, batch));
+  return { work, unit: 'ns', bar: 1, aim: 1.5, ceiling: 1_000_000, ours: our as Side, peers: theirs };
+}
+
 function rows({ smoke }: { smoke: boolean }): Row[] {
-  const count = smoke ? 100 : 10_000;
-  const shared = { unit: 'ns', bar: 1, aim: 1.5, ceiling: 1_000_000 };
+  // Enough that a sample takes 5 ms or more: shorter ones measure the garbage collector's timing.
+  const [many, most] = smoke ? [100, 100] : [10_000, 100_000];
   const limit = pLimit(CONCURRENCY);
   const peerLimit = theirLimit(CONCURRENCY);
   const queue = new PQueue({ concurrency: CONCURRENCY });
   const { signal } = new AbortController();
-  const side = (name: string, batch: (count: number) => Promise<unknown>) => perOperation(name, count, batch);
+  const [ms, milliseconds] = [FAR_MS, FAR_MS];
+  const urgency = (index: number) => ({ priority: index % 11 });
+  const zeros = (count: number) => Array<number>(count).fill(0);
 
   return [
-    {
-      ...shared,
-      work: `limit ${CONCURRENCY}: a burst of tasks`,
-      ours: side(
-        'pLimit',
-        burst(() => limit(noop)),
-      ),
-      peers: [
-        side(
-          'p-limit',
-          burst(() => peerLimit(noop)),
-        ),
-        side(
-          'p-queue',
-          burst(() => queue.add(noop)),
-        ),
-      ],
-    },
-    {
-      ...shared,
-      work: `limit ${CONCURRENCY}: one task at a time`,
-      ours: side(
-        'pLimit',
-        oneByOne(() => limit(noop)),
-      ),
-      peers: [
-        side(
-          'p-limit',
-          oneByOne(() => peerLimit(noop)),
-        ),
-        side(
-          'p-queue',
-          oneByOne(() => queue.add(noop)),
-        ),
-      ],
-    },
-    {
-      ...shared,
-      work: `limit ${CONCURRENCY}: map over items`,
-      ours: side('pLimit', (n) => limit.map(Array(n).fill(0), noop)),
-      peers: [side('p-limit', (n) => peerLimit.map(Array(n).fill(0), noop))],
-    },
-    {
-      ...shared,
-      work: `limit ${CONCURRENCY}: a burst with priorities`,
-      ours: side(
-        'pLimit',
-        burst((index) => limit.run(noop, { priority: index % 11 })),
-      ),
-      peers: [
-        side(
-          'p-queue',
-          burst((index) => queue.add(noop, { priority: index % 11 })),
-        ),
-      ],
-    },
-    {
-      ...shared,
-      work: 'retry: success at once',
-      ours: side(
-        'retry',
-        oneByOne(() => retry(noop)),
-      ),
-      peers: [
-        side(
-          'p-retry',
-          oneByOne(() => pRetry(noop)),
-        ),
-      ],
-    },
-    {
-      ...shared,
-      work: 'retry: one failure, no delay',
-      ours: side(
-        'retry',
-        oneByOne(() => retry(failsOnce(), { backoff: () => 0 })),
-      ),
-      peers: [
-        side(
-          'p-retry',
-          oneByOne(() => pRetry(failsOnce(), { minTimeout: 0, factor: 1 })),
-        ),
-      ],
-    },
-    {
-      ...shared,
-      work: 'timeout: done in time',
-      ours: side(
-        'timeout',
-        oneByOne(() => timeout(noop(), FAR_MS)),
-      ),
-      peers: [
-        side(
-          'p-timeout',
-          oneByOne(() => pTimeout(noop(), { milliseconds: FAR_MS })),
-        ),
-      ],
-    },
-    {
-      ...shared,
-      work: 'timeout: done in time, with a signal',
-      ours: side(
-        'timeout',
-        oneByOne(() => timeout(noop(), { ms: FAR_MS, signal })),
-      ),
-      peers: [
-        side(
-          'p-timeout',
-          oneByOne(() => pTimeout(noop(), { milliseconds: FAR_MS, signal })),
-        ),
-      ],
-    },
+    row(
+      `limit ${CONCURRENCY}: a burst of tasks`,
+      many,
+      ['pLimit', burst(() => limit(noop))],
+      ['p-limit', burst(() => peerLimit(noop))],
+      ['p-queue', burst(() => queue.add(noop))],
+    ),
+    row(
+      `limit ${CONCURRENCY}: one task at a time`,
+      most,
+      ['pLimit', oneByOne(() => limit(noop))],
+      ['p-limit', oneByOne(() => peerLimit(noop))],
+      ['p-queue', oneByOne(() => queue.add(noop))],
+    ),
+    row(
+      `limit ${CONCURRENCY}: map over items`,
+      many,
+      ['pLimit', (count) => limit.map(zeros(count), noop)],
+      ['p-limit', (count) => peerLimit.map(zeros(count), noop)],
+    ),
+    row(
+      `limit ${CONCURRENCY}: a burst with priorities`,
+      many,
+      ['pLimit', burst((index) => limit.run(noop, urgency(index)))],
+      ['p-queue', burst((index) => queue.add(noop, urgency(index)))],
+    ),
+    row(
+      'retry: success at once',
+      most,
+      ['retry', oneByOne(() => retry(noop))],
+      ['p-retry', oneByOne(() => pRetry(noop))],
+    ),
+    row(
+      'retry: one failure, no delay',
+      many,
+      ['retry', oneByOne(() => retry(failsOnce(), { backoff: () => 0 }))],
+      ['p-retry', oneByOne(() => pRetry(failsOnce(), { minTimeout: 0, factor: 1 }))],
+    ),
+    row(
+      'timeout: done in time',
+      many,
+      ['timeout', oneByOne(() => timeout(noop(), ms))],
+      ['p-timeout', oneByOne(() => pTimeout(noop(), { milliseconds }))],
+    ),
+    row(
+      'timeout: done in time, with a signal',
+      many,
+      ['timeout', oneByOne(() => timeout(noop(), { ms, signal }))],
+      ['p-timeout', oneByOne(() => pTimeout(noop(), { milliseconds, signal }))],
+    ),
   ];
 }
 

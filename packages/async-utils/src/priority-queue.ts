@@ -1,13 +1,16 @@
 /** The largest priority; 0 is the smallest. */
 export const PRIORITY_MAX = 10;
 
-/** Something that waits; the links belong to the queue. */
+/** A task that waits for a slot. */
 export interface Waiter {
-  readonly start: () => void;
-  readonly drop: (error: Error | undefined) => void;
   readonly priority: number;
-  previous?: Waiter | undefined;
-  next?: Waiter | undefined;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+  /** Takes the task's abort listener off, when it has one. */
+  offAbort: (() => void) | undefined;
+  /** The links belong to the queue. */
+  previous: Waiter | undefined;
+  next: Waiter | undefined;
 }
 
 /**

@@ -53,7 +53,10 @@ class Scenario {
       for (let index = 0; index < burst; index++) this.#submit();
       await this.#step();
     }
-    while (this.#limit.activeCount > 0 && this.#broken.length === 0) await this.#step();
+    for (let steps = 0; this.#limit.activeCount > 0 && this.#broken.length === 0; steps++) {
+      if (steps > TASKS * 10) throw new Error(`${this.#limit.activeCount} tasks never ended`);
+      await this.#step();
+    }
     await nextTurn();
     this.#checkEnd();
   }
@@ -120,6 +123,8 @@ class Scenario {
   /** Order: nobody of a larger priority waits, and nobody of the same priority has waited longer. */
   #leaveQueue(task: Task, started: boolean): void {
     if (started) {
+      // Whatever the limit was when others started: nobody leaves the queue while too many run.
+      if (this.#limit.activeCount > this.#allowed) throw new Error(`task ${task.submitted} came too early`);
       const [first] = this.#waiting[task.priority] ?? [];
       if (first !== task) throw new Error(`task ${task.submitted} overtook task ${first?.submitted}`);
       for (let larger = task.priority + 1; larger <= 10; larger++) {
