@@ -16,14 +16,23 @@ export async function ensureServers() {
   const packages = [...new Set(missing.map(({ debianPackage }) => debianPackage))];
   const isRootOnDebian = process.getuid?.() === 0 && existsSync('/etc/debian_version');
   if (isRootOnDebian) await installFromDebian(packages);
-  const still = findServerBinaries().missing.map(({ name }) => name);
+  const still = findServerBinaries().missing;
   if (still.length === 0) return;
-  console.error(
-    `The tests need real servers; missing: ${still.join(', ')}. Install them with:\n\n` +
-      `  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${packages.join(' ')}\n\n` +
-      'or, on macOS: brew install redis postgresql. Then run the command again.',
-  );
+  console.error(howToInstall(still));
   process.exit(1);
+}
+
+/**
+ * What to tell a person whose machine lacks servers: which, and the command to run.
+ * @param {readonly { name: string, debianPackage: string }[]} missing
+ */
+export function howToInstall(missing) {
+  const packages = [...new Set(missing.map(({ debianPackage }) => debianPackage))].join(' ');
+  return (
+    `The tests need real servers; missing: ${missing.map(({ name }) => name).join(', ')}. Install them with:\n\n` +
+    `  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${packages}\n\n` +
+    'or, on macOS: brew install redis postgresql. Then run the command again.'
+  );
 }
 
 async function installFromDebian(packages) {

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { boot } from './boot.js';
 
 type Classes = typeof import('./classes.js');
+type Misuses = typeof import('./misuses.js').MISUSES;
 type Outcome = { readonly value?: unknown; readonly error?: unknown };
 
 const outcome = (work: Promise<unknown>): Promise<Outcome> =>
@@ -18,14 +19,14 @@ const times = <T>(count: number, fn: () => T): T[] => Array.from({ length: count
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** What the decorators promise, asked of one compilation of the classes. */
-export function decoratorSuite(system: string, classes: Classes): void {
+export function decoratorSuite(system: string, classes: Classes, misuses: Misuses): void {
   describe(`${system} decorators`, () => {
     stacking(classes);
     retrying(classes);
     timing(classes);
     limiting(classes);
     limitingClasses(classes);
-    it.each(classes.MISUSES)('async-utils %s: %s, refused in plain words', (_, __, define, message) => {
+    it.each(misuses)('async-utils %s: %s, refused in plain words', (_, __, define, message) => {
       expect(define).toThrow(message);
     });
   });

@@ -2,9 +2,10 @@ import { transform } from 'esbuild';
 import type { Plugin } from 'vitest/config';
 
 const here = '/test/nestjs/standard/';
+const shared = ['../classes.js', '../misuses.js'];
 
 /**
- * Compiles the standard decorators of this folder's tests, and of the classes they share with the legacy tests: Vite's
+ * Compiles the standard decorators of this folder's tests, and of the files they share with the legacy tests: Vite's
  * own compiler knows the legacy ones only. The query makes the second compilation a module of its own.
  */
 export function standardDecorators(): Plugin {
@@ -12,9 +13,9 @@ export function standardDecorators(): Plugin {
     name: 'standard-decorators',
     enforce: 'pre',
     async resolveId(source, importer) {
-      if (!importer?.includes(here) || source !== '../classes.js') return undefined;
-      const classes = await this.resolve(source, importer, { skipSelf: true });
-      return classes && `${classes.id}?standard`;
+      if (!importer?.includes(here) || !shared.includes(source)) return undefined;
+      const file = await this.resolve(source, importer, { skipSelf: true });
+      return file && `${file.id}?standard`;
     },
     async transform(code, id) {
       if (!id.includes(here) && !id.endsWith('?standard')) return undefined;

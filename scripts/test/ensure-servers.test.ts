@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { findServerBinaries } from '../../packages/testkit/server-binaries.mjs';
+import { howToInstall } from '../ensure-servers.mjs';
+
+it('a machine without the servers is told the exact command', () => {
+  const { missing } = findServerBinaries(['/nowhere']);
+  expect(howToInstall(missing)).toContain(
+    'missing: redis-server, postgres, initdb. Install them with:\n\n' +
+      '  sudo apt-get update && sudo apt-get install -y --no-install-recommends redis-server postgresql\n',
+  );
+});
