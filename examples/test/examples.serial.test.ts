@@ -10,6 +10,7 @@ const folder = fileURLToPath(new URL('..', import.meta.url));
 /** What each example must print; an example without an entry fails. */
 const EXPECTED: Record<string, RegExp[]> = {
   'flaky-service.mjs': [/answered {12}400 of 400/, /answered: 100 of 400/],
+  'traced-retry.mjs': [/GET \/report .*"retry".*"attempts":2.*"OK"/, /GET \/gone .*"ERROR"/],
 };
 
 // Shared by the examples, no example itself.
