@@ -46,6 +46,8 @@ export default defineConfig({
       thresholds: {
         'packages/async-utils/src/**': { lines: 95, branches: 70 },
         'packages/foundation/src/**': { lines: 80, branches: 70 },
+        'packages/redis/src/**': { lines: 80, branches: 70 },
+        'packages/runtime/src/**': { lines: 80, branches: 70 },
       },
     },
   },

@@ -1,6 +1,8 @@
-import { posix } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { root } from './command.mjs';
 import { isCore, isRule, LAYERS, LIBRARY_HOMES, OUTSIDE } from './import-rules.mjs';
-import { report, sourceFiles, walk } from './source-files.mjs';
+import { filesBelow, report, sourceFiles, walk } from './source-files.mjs';
 
 const OURS = '@millrace/';
 
@@ -16,9 +18,33 @@ const BANNED_NAMES = new Set([
 const BANNED_MEMBERS = new Set(['Date.now', 'Math.random', 'AbortSignal.timeout']);
 const TYPE_ONLY = /^TS(?!AsExpression|NonNullExpression|SatisfiesExpression|ParameterProperty)/;
 
-/** Imports that point up or sideways, libraries outside their home, clocks and randomness in core code, cycles. */
-export function importProblems(files) {
-  return [...files.flatMap((file) => [...layerProblems(file), ...impurities(file)]), ...cycles(files)];
+/** Imports that point up, sideways or behind a facade, libraries outside their home, impure core code, cycles. */
+export function importProblems(files, entries = publicEntries()) {
+  const perFile = (file) => [...layerProblems(file), ...facadeProblems(file, entries), ...impurities(file)];
+  return [...files.flatMap(perFile), ...cycles(files)];
+}
+
+/** Everything that the exports maps of our packages allow to import. */
+function publicEntries() {
+  return new Set(
+    filesBelow('packages')
+      .filter((path) => /^packages\/[^/]+\/package\.json$/.test(path))
+      .map((path) => JSON.parse(readFileSync(join(root, path), 'utf8')))
+      .flatMap(({ name, exports }) => Object.keys(exports).map((subpath) => posix.join(name, subpath))),
+  );
+}
+
+/** A package is imported by what it exports, from tests and tools too. */
+function facadeProblems(file, entries) {
+  const [own] = /^(packages|apps)\/[^/]+\//.exec(file.path) ?? [];
+  return file.imports.flatMap(({ from, at }) => {
+    const target = from.startsWith('.') ? resolveRelative(file.path, from) : '';
+    const behind = /^packages\/[^/]+\/src\//.test(target) && !(own && target.startsWith(own));
+    const unknown = from.startsWith(OURS) && !entries.has(from);
+    return behind || unknown
+      ? [`${file.path}:${file.lineOf(at)}: ${from} is behind a facade; import what the package exports`]
+      : [];
+  });
 }
 
 function layerProblems(file) {
@@ -33,9 +59,6 @@ function layerProblems(file) {
     const where = `${file.path}:${file.lineOf(at)}`;
     const ours = from.startsWith(OURS) && from.slice(OURS.length).split('/')[0];
     if (ours && !allowed.includes(ours)) problems.push(`${where}: ${workspace} may not import ${from}`);
-    if (from.startsWith('.') && !resolveRelative(file.path, from).startsWith(`${workspace}/`)) {
-      problems.push(`${where}: ${from} leaves the package; import it by its name`);
-    }
     for (const { libraries, homes } of LIBRARY_HOMES) {
       if (libraries.test(from) && !homes.some((home) => home.test(file.path))) {
         problems.push(`${where}: ${from} does not belong here`);

@@ -8,6 +8,8 @@ export const PEER_SETTINGS = {
   'p-queue': 'same concurrency as ours, no interval, autoStart',
   'p-retry': 'same retries; minTimeout 0, factor 1 where a try fails, else its defaults',
   'p-timeout': 'same milliseconds',
+  fastq: 'promise API, concurrency 1, no-op worker; filled while paused, then drained',
+  piscina: 'minThreads = maxThreads = 2, idleTimeout 60 s, same module',
 } as const;
 
 const require = createRequire(import.meta.url);

@@ -11,6 +11,9 @@ export interface Row {
   readonly aim: number;
   /** Most that one operation may cost us, in the row's unit. */
   readonly ceiling?: number;
+  /** Pairs and warm-ups of this row, where they differ from the benchmark's. */
+  readonly pairs?: number;
+  readonly warmUps?: number;
 }
 
 /** A benchmark that `npm run bench -- NAME` knows. */

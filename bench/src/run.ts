@@ -3,6 +3,7 @@ import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import './async-utils.js';
+import './runtime.js';
 import { type Comparison, compare } from './measure.js';
 import { type Bench, type Row, registeredBenches } from './registry.js';
 
@@ -94,7 +95,9 @@ async function main(): Promise<number> {
     if (positionals.length > 0 && !positionals.includes(bench.name)) continue;
     const results: RowResult[] = [];
     for (const row of bench.rows({ smoke }))
-      results.push(await runRow(row, smoke ? 1 : bench.pairs, smoke ? 0 : bench.warmUps));
+      results.push(
+        await runRow(row, smoke ? 1 : (row.pairs ?? bench.pairs), smoke ? 0 : (row.warmUps ?? bench.warmUps)),
+      );
     print(bench, results, smoke);
     if (!smoke) missed += results.filter((result) => !result.passed).length;
     mkdirSync('.results/bench', { recursive: true });

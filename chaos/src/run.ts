@@ -6,6 +6,7 @@ import { seededRng } from '@millrace/foundation';
 import Table from 'cli-table3';
 import { registeredScenarios, type Scenario, type Verdict } from './registry.js';
 import './scenarios/abort-storm.js';
+import './scenarios/redis-queue.js';
 import './scenarios/runner-killed.js';
 
 // What `npm test` runs: a twentieth of the counts and durations.

@@ -9,8 +9,14 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const chaos = (...args: string[]) => run('node', [program, ...args], { cwd: root });
 
 describe('npm run chaos', () => {
-  it('runs every scenario scaled down, says so, and every invariant holds', async () => {
+  it('runs every scenario scaled down, says so, and every invariant holds', {
+    timeout: 180_000,
+  }, async () => {
     const { stdout } = await chaos('--short', '--seed', '7');
+    for (const fault of ['bound', 'restart', 'client-kill', 'freeze', 'lost-replies']) {
+      expect(stdout).toMatch(new RegExp(`redis-queue-${fault} .*I1 no loss .*yes`));
+      expect(stdout).toMatch(new RegExp(`redis-queue-${fault} .*I2 one delivery .*yes`));
+    }
     expect(stdout).toMatch(/abort-storm .*I1 no loss .*yes/);
     expect(stdout).toMatch(/runner-killed .*I11 shutdown ends in time .*yes/);
     expect(stdout).toContain('seed 7, scale 0.05');

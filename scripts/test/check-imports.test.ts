@@ -2,8 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { importProblems } from '../check-imports.mjs';
 import { parseSource, sourceFiles } from '../source-files.mjs';
 
+const names = ['async-utils', 'contract', 'foundation', 'outbox', 'redis', 'runtime', 'testkit'];
+const entries = new Set([
+  ...names.map((name) => `@millrace/${name}`),
+  '@millrace/runtime/redis',
+  '@millrace/redis/scripts',
+]);
 const problemsOf = (files: Record<string, string>): string[] =>
-  importProblems(Object.entries(files).map(([path, text]) => parseSource(path, text)));
+  importProblems(
+    Object.entries(files).map(([path, text]) => parseSource(path, text)),
+    entries,
+  );
 
 describe('imports', () => {
   it('the repository itself has none of these problems', () => {
@@ -76,6 +85,20 @@ describe('imports', () => {
     'Math.max(1, 2)',
   ])('allows what only looks like it: %s', (text) => {
     expect(problemsOf({ 'packages/foundation/src/options.ts': text })).toEqual([]);
+  });
+
+  it.each([
+    ['packages/outbox/test/a.test.ts', "import '@millrace/runtime/worker';"],
+    ['bench/src/a.ts', "import '@millrace/runtime/src/worker.js';"],
+    ['chaos/test/a.test.ts', "import '../../packages/runtime/src/worker.js';"],
+    ['packages/outbox/test/a.test.ts', "import '../../runtime/src/index.js';"],
+  ])('runtime RT-10: nobody reaches behind a facade: %s %s', (path, text) => {
+    expect(problemsOf({ [path]: text })).toHaveLength(1);
+  });
+
+  it('a facade has the subpaths of its exports map, and a package may look into itself', () => {
+    expect(problemsOf({ 'chaos/src/a.ts': "import '@millrace/runtime/redis';" })).toEqual([]);
+    expect(problemsOf({ 'packages/runtime/test/a.test.ts': "import '../src/worker.js';" })).toEqual([]);
   });
 
   it('finds a cycle once, however long', () => {

@@ -8,7 +8,10 @@ import { root, tool } from '../command.mjs';
 import { snippetsIn } from '../markdown-snippets.mjs';
 
 const run = promisify(execFile);
-const documents = ['README.md', 'packages/async-utils/README.md', 'packages/foundation/README.md'];
+const documents = [
+  'README.md',
+  ...['async-utils', 'foundation', 'redis', 'runtime'].map((name) => `packages/${name}/README.md`),
+];
 
 // Outside the repository, so that imports go through node_modules and the exports maps, as a user's would.
 const folder = mkdtempSync(join(tmpdir(), 'millrace-snippets-'));

@@ -20,27 +20,34 @@ interface Hub {
 // every add and remove, so 100,000 queued tasks under one signal would cost 10^10 steps.
 const hubs = new WeakMap<AbortSignal, Hub>();
 
-/** Calls `fn` once when the signal aborts; the returned function takes that back and leaves no listener behind. */
+/**
+ * Calls `fn` once when the signal aborts; costs the same however many callbacks the signal has.
+ * @param signal - one that has not aborted yet.
+ * @param fn - must not throw.
+ * @returns a function that takes it back and leaves no listener behind; calling it twice does nothing.
+ */
 export function onAbort(signal: AbortSignal, fn: () => void): () => void {
-  let hub = hubs.get(signal);
-  if (!hub) {
-    const callbacks = new Set<() => void>();
-    const fire = () => {
-      hubs.delete(signal);
-      for (const callback of callbacks) callback();
-    };
-    hub = { callbacks, fire };
-    hubs.set(signal, hub);
-    signal.addEventListener('abort', fire, { once: true });
-  }
-  const { callbacks, fire } = hub;
-  callbacks.add(fn);
+  const hub = hubs.get(signal) ?? openHub(signal);
+  hub.callbacks.add(fn);
   return () => {
-    if (callbacks.delete(fn) && callbacks.size === 0 && hubs.get(signal)?.fire === fire) {
+    if (hub.callbacks.delete(fn) && hub.callbacks.size === 0 && hubs.get(signal) === hub) {
       hubs.delete(signal);
-      signal.removeEventListener('abort', fire);
+      signal.removeEventListener('abort', hub.fire);
     }
   };
+}
+
+// Apart from `onAbort`: a listener made in there would keep the first callback alive as long as the signal has any.
+function openHub(signal: AbortSignal): Hub {
+  const callbacks = new Set<() => void>();
+  const fire = () => {
+    hubs.delete(signal);
+    for (const callback of callbacks) callback();
+  };
+  const hub = { callbacks, fire };
+  hubs.set(signal, hub);
+  signal.addEventListener('abort', fire, { once: true });
+  return hub;
 }
 
 /** Calls `start` and gives its outcome, or an AbortError as soon as the signal aborts, whichever comes first. */

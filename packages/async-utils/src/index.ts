@@ -4,6 +4,7 @@
  *
  * @packageDocumentation
  */
+export { onAbort } from './abort.js';
 export { type BackoffStrategy, exponentialBackoff, linearBackoff } from './backoff.js';
 export {
   AbortError,

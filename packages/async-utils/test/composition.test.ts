@@ -1,5 +1,16 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AbortError, pLimit, retry, TimeoutError, timeout, wait, waitFor, waitUntil } from '../src/index.js';
+import {
+  AbortError,
+  onAbort,
+  pLimit,
+  retry,
+  TimeoutError,
+  timeout,
+  wait,
+  waitFor,
+  waitUntil,
+} from '../src/index.js';
 import { expectNothingLeft, outcome } from './leftovers.js';
 
 beforeEach(() => {
@@ -104,6 +115,21 @@ describe('composition', () => {
     await vi.runAllTimersAsync();
     await Promise.all(all);
     expectNothingLeft(signal);
+  });
+});
+
+describe('onAbort', () => {
+  it('many callbacks share one listener; each is called once, unless it was taken back', () => {
+    const controller = new AbortController();
+    const callbacks = Array.from({ length: 1000 }, () => vi.fn());
+    const offs = callbacks.map((callback) => onAbort(controller.signal, callback));
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1);
+    offs[0]?.();
+    offs[0]?.();
+    controller.abort();
+    expect(callbacks.filter((callback) => callback.mock.calls.length === 1)).toHaveLength(999);
+    expect(callbacks[0]).not.toHaveBeenCalled();
+    expectNothingLeft(controller.signal);
   });
 });
 

@@ -75,7 +75,8 @@ export class Lifecycle implements Service {
   async #start(): Promise<void> {
     this.#state = 'STARTING';
     try {
-      await this.#steps.start();
+      // Inside a promise: a step that throws at once must not get here before `start` has stored this call's promise.
+      await new Promise((resolve) => resolve(this.#steps.start()));
       this.#state = 'RUNNING';
     } catch (error) {
       this.#state = 'IDLE';

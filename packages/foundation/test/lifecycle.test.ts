@@ -7,6 +7,10 @@ function service(steps: { start?: () => Promise<void> | void; stop?: () => Promi
   return { lifecycle: new Lifecycle('The mill', { start, stop }), start, stop };
 }
 
+function throwPortTaken(): never {
+  throw new Error('port taken');
+}
+
 describe('Lifecycle', () => {
   it('goes IDLE → STARTING → RUNNING → STOPPING → STOPPED', async () => {
     const { lifecycle } = service();
@@ -61,7 +65,18 @@ describe('Lifecycle', () => {
     expect(stop).toHaveBeenCalledOnce();
   });
 
-  it('a failed start may be tried again; stop after it has nothing to end', async () => {
+  it('a failed start may be tried again, whether it threw at once or later', async () => {
+    for (const fail of [() => Promise.reject(new Error('port taken')), throwPortTaken]) {
+      const { lifecycle, start } = service();
+      start.mockImplementationOnce(fail);
+      await expect(lifecycle.start()).rejects.toThrow('port taken');
+      expect(lifecycle.state).toBe('IDLE');
+      await lifecycle.start();
+      expect(lifecycle.state).toBe('RUNNING');
+    }
+  });
+
+  it('stop after a start that failed has nothing to end', async () => {
     let tries = 0;
     const { lifecycle, stop } = service({
       start: () => {

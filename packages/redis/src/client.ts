@@ -1,0 +1,218 @@
+import { Lifecycle, MillraceError, type Service, type ServiceState, sleep } from '@millrace/foundation';
+import { toRedisError, verdictOf } from './failure.js';
+import { Link, type RedisArgument, type RedisCommand } from './link.js';
+import { Markers } from './markers.js';
+import {
+  type RedisConnectionOptions,
+  type ResolvedRedisConnectionOptions,
+  resolveRedisConnectionOptions,
+} from './options.js';
+import type { ScriptCall, ScriptRunner } from './script.js';
+
+/** What one call may ask for besides the connection's own settings. */
+export interface CallOptions {
+  /** Instead of `callTimeoutMs`. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** The outcomes of a pipeline, in the order of its calls. */
+export type PipelineOutcomes<C extends readonly ScriptCall[]> = {
+  -readonly [P in keyof C]: PromiseSettledResult<C[P] extends ScriptCall<infer R> ? R : never>;
+};
+
+// A cluster keeps the connections to its other nodes, so a failed call is repeated without waiting for a new client.
+const CLUSTER_RETRY_MS = 25;
+
+/**
+ * A connection to Redis that comes back by itself: every call has a deadline, a silent or lost client is replaced,
+ * and nothing is sent that its caller no longer waits for. One socket for commands, one more as soon as somebody
+ * waits for markers. Connects on the first call, or on `start`.
+ */
+export class RedisConnection implements Service, ScriptRunner {
+  readonly options: ResolvedRedisConnectionOptions;
+  /** Where to wait for wake-ups; see {@link Markers}. */
+  readonly markers: Markers;
+  readonly #link: Link;
+  readonly #lifecycle: Lifecycle;
+  #starting: Promise<void> | undefined;
+
+  /**
+   * @param options - where Redis is and how patient to be.
+   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
+   */
+  constructor(options: RedisConnectionOptions = {}) {
+    this.options = resolveRedisConnectionOptions(options);
+    this.#link = new Link(this.options, 'commands');
+    this.markers = new Markers(this.options, this.#link);
+    this.#lifecycle = new Lifecycle('The Redis connection', {
+      start: () => this.#link.open(),
+      stop: () => {},
+    });
+  }
+
+  /** Where the connection is in its life. */
+  get state(): ServiceState {
+    return this.#lifecycle.state;
+  }
+
+  /** Whether a command would be sent at once. */
+  get isReady(): boolean {
+    return this.#link.isReady;
+  }
+
+  /** How many clients have been used so far; more than one means that connections were lost or replaced. */
+  get generation(): number {
+    return this.#link.generation;
+  }
+
+  /**
+   * Connects and waits until Redis answers. When it does not, the connection goes on trying: call again, or just use it.
+   * @throws MillraceError `REDIS_UNAVAILABLE` after `callTimeoutMs`; `SERVICE_STOPPED` after `stop`.
+   */
+  start(): Promise<void> {
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  /** Closes both sockets at once, whatever Redis does; calls under way and waiters fail. */
+  stop(): Promise<void> {
+    // Not a step of the lifecycle: markers may be waited for without a start, and both end at once.
+    this.markers.stop();
+    this.#link.stop();
+    return this.#lifecycle.stop();
+  }
+
+  /** The same as `stop`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /**
+   * Sends one command. It is never repeated: after a lost connection nobody knows whether it ran.
+   * @param command - its name.
+   * @param args - its arguments.
+   * @param options - another deadline.
+   * @returns the reply as ioredis gives it, texts as strings.
+   * @throws MillraceError `REDIS_UNAVAILABLE` (`details.code` says why, `cause` is the original; a passed deadline is
+   * a `REDIS_TIMEOUT` there), `REDIS_REFUSED`; `SERVICE_STOPPED`.
+   */
+  async call(
+    command: string,
+    args: readonly RedisArgument[] = [],
+    options: CallOptions = {},
+  ): Promise<unknown> {
+    this.#open();
+    try {
+      return await this.#link.send(command, args, options.timeoutMs ?? this.options.callTimeoutMs);
+    } catch (error) {
+      throw toRedisError(error, command);
+    }
+  }
+
+  /**
+   * Executes one script call. It is sent again when the connection is lost before the reply, until the deadline; a
+   * script that Redis does not know (any more) is sent in full.
+   * @param call - made by `script.call`.
+   * @param options - another deadline.
+   * @returns the decoded reply.
+   * @throws MillraceError `REDIS_UNAVAILABLE`, `REDIS_SCRIPT_FAILED`, `SERVICE_STOPPED`.
+   */
+  async run<R>(call: ScriptCall<R>, options: CallOptions = {}): Promise<R> {
+    this.#open();
+    const { clock, callTimeoutMs } = this.options;
+    const deadline = clock.monotonicMs() + (options.timeoutMs ?? callTimeoutMs);
+    let inFull = false;
+    for (;;) {
+      const [name, args] = commandOf(call, inFull);
+      let reply: unknown;
+      try {
+        reply = await this.#link.send(name, args, deadline - clock.monotonicMs());
+      } catch (error) {
+        const next = await this.#afterFailure(error, deadline);
+        if (next === 'give up') throw toRedisError(error, call.script.name);
+        inFull ||= next === 'in full';
+        continue;
+      }
+      return call.decode(reply);
+    }
+  }
+
+  /**
+   * Executes many script calls in one round trip. Each has its own outcome; those lost with a connection or unknown
+   * to Redis are sent again, which may put them behind later ones of the same pipeline: calls that depend on each
+   * other do not belong into one.
+   * @param calls - made by `script.call`; in a Redis Cluster all under one hash tag.
+   * @param options - another deadline, for all of them together.
+   * @returns one settled result per call; the reasons are those that `run` throws.
+   */
+  async pipeline<const C extends readonly ScriptCall[]>(
+    calls: C,
+    options: CallOptions = {},
+  ): Promise<PipelineOutcomes<C>> {
+    this.#open();
+    const { clock, callTimeoutMs } = this.options;
+    const deadline = clock.monotonicMs() + (options.timeoutMs ?? callTimeoutMs);
+    const outcomes: PromiseSettledResult<unknown>[] = [];
+    let open = calls.map((call, at) => ({ call, at, inFull: false }));
+    while (open.length > 0) {
+      const commands = open.map(({ call, inFull }) => commandOf(call, inFull));
+      const replies = await this.#exchange(commands, deadline);
+      const again: typeof open = [];
+      for (const [index, { call, at, inFull }] of open.entries()) {
+        const reply = replies[index] as PromiseSettledResult<unknown>;
+        if (reply.status === 'fulfilled') {
+          outcomes[at] = { status: 'fulfilled', value: call.decode(reply.value) };
+          continue;
+        }
+        const next = await this.#afterFailure(reply.reason, deadline);
+        if (next === 'give up') {
+          outcomes[at] = { status: 'rejected', reason: toRedisError(reply.reason, call.script.name) };
+        } else again.push({ call, at, inFull: inFull || next === 'in full' });
+      }
+      open = again;
+    }
+    return outcomes as PipelineOutcomes<C>;
+  }
+
+  async #start(): Promise<void> {
+    await this.#lifecycle.start();
+    try {
+      await this.#link.ready(this.options.callTimeoutMs);
+    } catch (error) {
+      throw toRedisError(error, 'the connection');
+    }
+  }
+
+  #open(): void {
+    // Refused only when `stop` has just been called, which the call itself reports.
+    if (this.state === 'IDLE') this.#lifecycle.start().catch(() => {});
+  }
+
+  async #exchange(
+    commands: readonly RedisCommand[],
+    deadline: number,
+  ): Promise<PromiseSettledResult<unknown>[]> {
+    try {
+      return await this.#link.sendAll(commands, deadline - this.options.clock.monotonicMs());
+    } catch (reason) {
+      return commands.map(() => ({ status: 'rejected', reason }));
+    }
+  }
+
+  async #afterFailure(error: unknown, deadline: number): Promise<'again' | 'in full' | 'give up'> {
+    // Our own errors, deadline and stopped, are final.
+    if (error instanceof MillraceError) return 'give up';
+    const { kind } = verdictOf(error);
+    if (kind === 'no-script') return 'in full';
+    const { clock } = this.options;
+    if (kind !== 'connection' || clock.monotonicMs() >= deadline) return 'give up';
+    if (this.#link.isCluster) await sleep(clock, CLUSTER_RETRY_MS);
+    return 'again';
+  }
+}
+
+function commandOf({ script, parameters }: ScriptCall, inFull: boolean): RedisCommand {
+  return inFull ? ['EVAL', [script.source, ...parameters]] : ['EVALSHA', [script.sha, ...parameters]];
+}

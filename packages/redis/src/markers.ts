@@ -1,0 +1,200 @@
+import { type CancelTimer, sleep } from '@millrace/foundation';
+import { Link } from './link.js';
+import type { ResolvedRedisConnectionOptions } from './options.js';
+
+/** Why a wait ended. Only a hint: whoever was woken looks whether there is something, and waits again if not. */
+export type WaitOutcome = 'woken' | 'timeout' | 'aborted';
+
+/** How long to wait for a marker. */
+export interface MarkerWaitOptions {
+  /** Ends the wait at the latest; never longer than the connection's `pollMs`, so that a lost marker costs one poll. */
+  readonly timeoutMs?: number | undefined;
+  /** Ends the wait at once. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Waiter {
+  wake(): void;
+  end(): void;
+}
+
+/** The waiters that share one blocking connection. */
+interface Lane {
+  readonly link: Link;
+  /** By key; those of one key in the order they came. */
+  readonly waiters: Map<string, Set<Waiter>>;
+  running: boolean;
+  /** What the blocking call under way asks for; undefined between two calls. */
+  asked: ReadonlySet<string> | undefined;
+  /** Somebody waits for a key that the call under way does not ask for. */
+  stale: boolean;
+  round: number;
+  interrupting: boolean;
+  clientId: number | undefined;
+  generation: number;
+}
+
+const KEYS_PER_ROUND_MAX = 1_000;
+const RETRY_MS = 50;
+const UNBLOCK_RETRY_MS = 2;
+
+/**
+ * Waits for markers that scripts push (`-- include: mark`). One blocking connection serves any number of waiters and
+ * keys of this process; in a Redis Cluster one per hash tag, since a blocking call cannot span slots. The blocking
+ * call only wakes: work is never in a marker, so a marker lost with its connection costs one poll and nothing else.
+ */
+export class Markers {
+  readonly #options: ResolvedRedisConnectionOptions;
+  readonly #commands: Link;
+  readonly #lanes = new Map<string, Lane>();
+  #stopped = false;
+
+  /**
+   * @param options - of the connection.
+   * @param commands - the connection's command link, for what must not wait behind a blocking call.
+   */
+  constructor(options: ResolvedRedisConnectionOptions, commands: Link) {
+    this.#options = options;
+    this.#commands = commands;
+  }
+
+  /**
+   * Waits for a marker on a list. One marker wakes one waiter, the one that has waited longest for its key.
+   * @param key - the marker list.
+   * @param options - how long, and what ends the wait early.
+   * @returns why the wait ended; `aborted` also when the connection is stopped. Never rejects.
+   */
+  wait(key: string, options: MarkerWaitOptions = {}): Promise<WaitOutcome> {
+    const { signal, timeoutMs = Number.POSITIVE_INFINITY } = options;
+    if (this.#stopped || signal?.aborted) return Promise.resolve('aborted');
+    const { clock, rng, pollMs } = this.#options;
+    const lane = this.#laneOf(key);
+    return new Promise((resolve) => {
+      const finish = (outcome: WaitOutcome) => {
+        cancel();
+        signal?.removeEventListener('abort', onAbort);
+        const line = lane.waiters.get(key);
+        line?.delete(waiter);
+        if (line?.size === 0) lane.waiters.delete(key);
+        resolve(outcome);
+      };
+      const waiter: Waiter = { wake: () => finish('woken'), end: () => finish('aborted') };
+      const onAbort = waiter.end;
+      signal?.addEventListener('abort', onAbort, { once: true });
+      // Scattered by a quarter either way: processes that start together must not poll together.
+      const patienceMs = Math.min(timeoutMs, pollMs * (0.75 + rng.next() / 2));
+      const cancel: CancelTimer = clock.setTimer(Math.max(0, patienceMs), () => finish('timeout'));
+      this.#enter(lane, key, waiter);
+    });
+  }
+
+  /** How many wait at the moment; for tests and metrics. */
+  get waiting(): number {
+    let count = 0;
+    for (const { waiters } of this.#lanes.values()) for (const line of waiters.values()) count += line.size;
+    return count;
+  }
+
+  /** Ends every wait and closes the blocking connections. */
+  stop(): void {
+    this.#stopped = true;
+    for (const { link, waiters } of this.#lanes.values()) {
+      link.stop();
+      for (const line of [...waiters.values()]) for (const waiter of [...line]) waiter.end();
+    }
+  }
+
+  #laneOf(key: string): Lane {
+    const name = this.#commands.isCluster ? hashTagOf(key) : '';
+    let lane = this.#lanes.get(name);
+    if (!lane) {
+      // A blocking call that is not answered in time has a dead connection under it: no second chance.
+      const link = new Link({ ...this.#options, watchdogMs: 1 }, 'markers');
+      const state = {
+        running: false,
+        asked: undefined,
+        stale: false,
+        round: 0,
+        interrupting: false,
+        clientId: undefined,
+      };
+      lane = { link, waiters: new Map(), ...state, generation: 0 };
+      this.#lanes.set(name, lane);
+    }
+    return lane;
+  }
+
+  #enter(lane: Lane, key: string, waiter: Waiter): void {
+    const line = lane.waiters.get(key);
+    if (line) line.add(waiter);
+    else lane.waiters.set(key, new Set([waiter]));
+    if (!lane.running) void this.#serve(lane);
+    else if (lane.asked && !lane.asked.has(key)) {
+      lane.stale = true;
+      void this.#interrupt(lane);
+    }
+  }
+
+  async #serve(lane: Lane): Promise<void> {
+    const { clock, rng } = this.#options;
+    lane.running = true;
+    while (lane.waiters.size > 0 && !this.#stopped) {
+      try {
+        await this.#round(lane);
+      } catch {
+        // Told by the calls of those who poll meanwhile; here only the pace matters.
+        lane.asked = undefined;
+        await sleep(clock, RETRY_MS * (0.5 + rng.next()));
+      }
+    }
+    lane.running = false;
+  }
+
+  async #round(lane: Lane): Promise<void> {
+    const { link, waiters } = lane;
+    const { blockMs, callTimeoutMs } = this.#options;
+    await link.ready(callTimeoutMs);
+    if (lane.generation !== link.generation && !link.isCluster) {
+      lane.generation = link.generation;
+      lane.clientId = undefined;
+      lane.clientId = Number(await link.send('CLIENT', ['ID'], callTimeoutMs));
+    }
+    if (waiters.size === 0) return;
+    // Redis serves the first key that has a marker: turned by one each time, no key is always last.
+    const all = [...waiters.keys()];
+    const start = lane.round++ % all.length;
+    const keys = [...all.slice(start), ...all.slice(0, start)].slice(0, KEYS_PER_ROUND_MAX);
+    lane.asked = new Set(keys);
+    lane.stale = false;
+    const reply = await link.send('BLPOP', [...keys, blockMs / 1_000], blockMs + callTimeoutMs);
+    lane.asked = undefined;
+    if (Array.isArray(reply)) this.#deliver(lane, String(reply[0]));
+  }
+
+  #deliver(lane: Lane, key: string): void {
+    const [waiter] = lane.waiters.get(key) ?? [];
+    if (waiter) waiter.wake();
+    // Whoever waited for it here has given up meanwhile: another process may need it.
+    else this.#commands.send('LPUSH', [key, '1'], this.#options.callTimeoutMs).catch(() => {});
+  }
+
+  /** Ends the blocking call under way, so that the next one asks for a new key as well. */
+  async #interrupt(lane: Lane): Promise<void> {
+    if (lane.interrupting || lane.clientId === undefined) return;
+    lane.interrupting = true;
+    const { clock, callTimeoutMs } = this.#options;
+    try {
+      // Until the next call goes out: the one under way may not have reached Redis yet, which nothing tells us.
+      while (lane.asked && lane.stale && lane.clientId !== undefined) {
+        await this.#commands.send('CLIENT', ['UNBLOCK', lane.clientId], callTimeoutMs);
+        await sleep(clock, UNBLOCK_RETRY_MS);
+      }
+    } catch {
+      // The new key waits for the end of this round, or for its poll.
+    } finally {
+      lane.interrupting = false;
+    }
+  }
+}
+
+const hashTagOf = (key: string): string => /\{([^}]+)\}/.exec(key)?.[1] ?? key;

@@ -1,0 +1,117 @@
+import { redisSandbox, until } from '@millrace/testkit';
+import { leakCheck } from '@millrace/testkit/vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { keySpace, RedisConnection } from '../src/index.js';
+
+leakCheck();
+
+let sandbox: Awaited<ReturnType<typeof redisSandbox>>;
+let connection: RedisConnection;
+let key = keySpace('unset');
+let uses = 0;
+
+beforeAll(async () => {
+  sandbox = await redisSandbox();
+  // The poll is out of the way: a test that passes was woken by a marker.
+  connection = new RedisConnection({ url: sandbox.url, pollMs: 30_000, connectionName: sandbox.namespace });
+});
+afterAll(async () => {
+  await connection.stop();
+  await sandbox[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  key = keySpace(sandbox.namespace, `markers ${++uses}`);
+});
+
+const push = (list: string) => connection.call('LPUSH', [list, '1']);
+const waiting = (count: number) =>
+  until(() => connection.markers.waiting === count, { what: `${count} waiters` });
+
+describe('Markers', () => {
+  it('a marker that is there already wakes at once, and is used up', async () => {
+    await push(key('m'));
+    expect(await connection.markers.wait(key('m'))).toBe('woken');
+    expect(await connection.markers.wait(key('m'), { timeoutMs: 20 })).toBe('timeout');
+  });
+
+  it('one marker wakes one waiter, the one that came first', async () => {
+    const woken: number[] = [];
+    const waits = [1, 2, 3].map(async (n) => {
+      expect(await connection.markers.wait(key('m'))).toBe('woken');
+      woken.push(n);
+    });
+    for (const count of [1, 2, 3]) {
+      await push(key('m'));
+      await until(() => woken.length === count, { what: `${count} woken` });
+    }
+    await Promise.all(waits);
+    expect(woken).toEqual([1, 2, 3]);
+  });
+
+  it('a key that comes later joins the blocking call under way', async () => {
+    const first = connection.markers.wait(key('first'));
+    await waiting(1);
+    const later = Array.from({ length: 50 }, (_, n) => connection.markers.wait(key('later', `${n}`)));
+    for (let n = 0; n < 50; n++) await push(key('later', `${n}`));
+    expect(new Set(await Promise.all(later))).toEqual(new Set(['woken']));
+    await push(key('first'));
+    expect(await first).toBe('woken');
+  });
+
+  it('a busy key does not starve another', async () => {
+    for (let n = 0; n < 20; n++) await push(key('busy'));
+    await push(key('quiet'));
+    let busy = 0;
+    const busyWaits = Array.from({ length: 20 }, () =>
+      connection.markers.wait(key('busy')).then(() => busy++),
+    );
+    expect(await connection.markers.wait(key('quiet'))).toBe('woken');
+    expect(busy).toBeLessThan(5);
+    await Promise.all(busyWaits);
+  });
+
+  it('a signal ends the wait; a marker for one who has left goes back for another process', async () => {
+    const controller = new AbortController();
+    const left = connection.markers.wait(key('m'), { signal: controller.signal });
+    await waiting(1);
+    const stays = connection.markers.wait(key('other'));
+    controller.abort();
+    expect(await left).toBe('aborted');
+    expect(await connection.markers.wait(key('m'), { signal: controller.signal })).toBe('aborted');
+    await push(key('m'));
+    await until(async () => (await connection.call('LLEN', [key('m')])) === 1, {
+      what: 'the marker to be back',
+    });
+    await push(key('other'));
+    expect(await stays).toBe('woken');
+  });
+
+  it('survives CLIENT KILL', async () => {
+    const wait = connection.markers.wait(key('m'));
+    await waiting(1);
+    const blocked = async () => {
+      const clients = String(await connection.call('CLIENT', ['LIST'])).split('\n');
+      return clients.find(
+        (line) => line.includes(`${sandbox.namespace}:markers`) && line.includes('cmd=blpop'),
+      );
+    };
+    const id = /id=(\d+)/.exec(await until(blocked, { what: 'the blocking call' }))?.[1] ?? '';
+    await connection.call('CLIENT', ['KILL', 'ID', id]);
+    await push(key('m'));
+    expect(await wait).toBe('woken');
+  });
+
+  it('polls when its patience is shorter than any marker takes', async () => {
+    await using impatient = new RedisConnection({ url: sandbox.url, pollMs: 20 });
+    expect(await impatient.markers.wait(key('m'))).toBe('timeout');
+  });
+
+  it('stop ends every wait', async () => {
+    const other = new RedisConnection({ url: sandbox.url });
+    const wait = other.markers.wait(key('m'));
+    await other.start();
+    await other.stop();
+    expect(await wait).toBe('aborted');
+    expect(await other.markers.wait(key('m'))).toBe('aborted');
+  });
+});
