@@ -34,7 +34,7 @@ export class InMemoryQueue<T> implements Queue<T>, AsyncDisposable {
   /** Ids serve as idempotency keys in services that outlive this queue, so a bare counter would not do. */
   readonly #idPrefix: string;
   readonly #capacity: number;
-  readonly #items = new Fifo<QueueItem<T>>();
+  readonly #items = new Fifo<T>();
   readonly #getters: Waiters<QueueItem<T> | null>;
   readonly #putters: Waiters<QueueItem<T>, T>;
   #sequence = 0;
@@ -98,8 +98,8 @@ export class InMemoryQueue<T> implements Queue<T>, AsyncDisposable {
    */
   async get(options?: QueueWaitOptions): Promise<QueueItem<T> | null> {
     refuse(options);
-    const item = this.#items.shift();
-    if (item) {
+    if (this.#items.length > 0) {
+      const item = this.#takeOldest();
       // The place goes straight to the next putter: were it free for a moment, a newcomer could take it.
       const putter = this.#putters.shift();
       if (putter) putter.resolve(this.#accept(putter.data));
@@ -138,15 +138,22 @@ export class InMemoryQueue<T> implements Queue<T>, AsyncDisposable {
   }
 
   #accept(payload: T): QueueItem<T> {
-    const item: QueueItem<T> = {
-      id: this.#idPrefix + this.#sequence++,
-      payload,
-      createdAt: new Date(this.#clock.now()),
-    };
+    const at = this.#clock.now();
+    const item = this.#itemOf(this.#sequence++, payload, at);
     const getter = this.#getters.shift();
     if (getter) getter.resolve(item);
-    else this.#items.push(item);
+    else this.#items.push(payload, at);
     return item;
+  }
+
+  /** What waits is always what was accepted last: the place in the line says the number. */
+  #takeOldest(): QueueItem<T> {
+    const { length, oldestAt } = this.#items;
+    return this.#itemOf(this.#sequence - length, this.#items.shift(), oldestAt);
+  }
+
+  #itemOf(sequence: number, payload: T, at: number): QueueItem<T> {
+    return { id: this.#idPrefix + sequence, payload, createdAt: new Date(at) };
   }
 
   #limits(options: QueueWaitOptions | undefined): WaitLimits {
