@@ -9,6 +9,10 @@ const folder = fileURLToPath(new URL('..', import.meta.url));
 
 /** What each example must print; an example without an entry fails. */
 const EXPECTED: Record<string, RegExp[]> = {
+  'chat-lanes.mjs': [
+    /Ada: \d+ tokens … Before this turn there were 0 messages/,
+    /Grace: .* there were 2 messages/,
+  ],
   'flaky-service.mjs': [/answered {12}400 of 400/, /answered: 100 of 400/],
   'traced-retry.mjs': [/GET \/report .*"retry".*"attempts":2.*"OK"/, /GET \/gone .*"ERROR"/],
 };
