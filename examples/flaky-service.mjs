@@ -25,7 +25,7 @@ const url = `http://127.0.0.1:${service.address().port}/`;
 const counted = { failures: 0, timeouts: 0 };
 const limit = pLimit(SERVICE_CAPACITY);
 
-/** One call: at most 250 ms a try, up to 5 retries, never more than the service can bear. */
+/** One call: at most 250 ms a try, up to 8 retries, never more than the service can bear. */
 const call = () =>
   limit(() =>
     retry(
@@ -36,7 +36,7 @@ const call = () =>
           return response.text();
         }, 250),
       {
-        retries: 5,
+        retries: 8,
         backoff: 'exponential',
         jitter: 0.5,
         onRetry: ({ error }) => counted[isTimeoutError(error) ? 'timeouts' : 'failures']++,

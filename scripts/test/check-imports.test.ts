@@ -70,9 +70,13 @@ describe('imports', () => {
     'AbortSignal.timeout(5)',
     'Math.random()',
     'crypto.randomUUID()',
+    'process.hrtime.bigint()',
+    'globalThis.setTimeout(f, 1)',
   ])('refuses a clock or randomness in core code: %s', (text) => {
     expect(problemsOf({ 'packages/foundation/src/options.ts': text }).length).toBeGreaterThan(0);
     expect(problemsOf({ 'packages/outbox/src/rules/dag.ts': text }).length).toBeGreaterThan(0);
+    expect(problemsOf({ 'packages/redis/src/rules/classify.ts': text }).length).toBeGreaterThan(0);
+    expect(problemsOf({ 'packages/redis/src/link.ts': text })).toEqual([]);
     expect(problemsOf({ 'packages/async-utils/src/wait.ts': text })).toEqual([]);
     expect(problemsOf({ 'packages/foundation/src/system/clock.ts': text })).toEqual([]);
   });

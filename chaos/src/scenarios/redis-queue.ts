@@ -33,9 +33,10 @@ const FAULTS: Record<string, { what: string; strike: Fault }> = {
     strike: () => wait(10),
   },
   'redis-queue-restart': {
-    what: 'the same while Redis is restarted (AOF always)',
+    what: 'the same while Redis is restarted, half of the times after kill -9 (AOF always)',
     strike: async ({ redis, rng }) => {
       await wait(rng.integer(300, 1500));
+      if (rng.chance(0.5)) await redis.kill();
       await redis.restart();
     },
   },

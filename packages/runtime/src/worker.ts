@@ -130,8 +130,7 @@ export class Worker<T> implements Service {
     this.#log = log.child({ worker: this.#config.name });
     this.#poll = { timeoutMs: this.#config.pollTimeoutMs, signal: this.#polling.signal };
     this.#lifecycle = new Lifecycle(`Worker ${this.#config.name}`, {
-      // Async: a start step that throws at once, before Lifecycle has noted its promise, could not be tried again.
-      start: async () => this.#open(),
+      start: () => this.#open(),
       stop: () => this.ended,
     });
     this.ended = new Promise((resolve) => {
