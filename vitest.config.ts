@@ -48,6 +48,7 @@ export default defineConfig({
         'packages/foundation/src/**': { lines: 80, branches: 70 },
         'packages/redis/src/**': { lines: 80, branches: 70 },
         'packages/runtime/src/**': { lines: 80, branches: 70 },
+        'packages/bulk-action/src/**': { lines: 80, branches: 70 },
       },
     },
   },

@@ -3,6 +3,7 @@ import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import './async-utils.js';
+import './bulk-memory.js';
 import './runtime.js';
 import { type Comparison, compare } from './measure.js';
 import { type Bench, type Row, registeredBenches } from './registry.js';

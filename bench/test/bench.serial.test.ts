@@ -20,6 +20,15 @@ describe('npm run bench', () => {
     }
   });
 
+  it('bulk-memory: the engine in memory runs, with its growth over groups and the bytes of a job', async () => {
+    const { stdout } = await bench('bulk-memory', '--smoke');
+    expect(stdout).toContain('groups beside 10 groups');
+    const report = JSON.parse(readFileSync(`${root}/.results/bench/bulk-memory.json`, 'utf8'));
+    for (const { work, comparisons } of report.results) {
+      for (const { oursCost } of comparisons) expect(oursCost, work).toBeGreaterThan(0);
+    }
+  });
+
   it('names the benchmarks it knows when asked for another', async () => {
     const failure = await bench('teapot').catch((error: { code: number; stderr: string }) => error);
     expect(failure).toMatchObject({ code: 2 });

@@ -10,7 +10,9 @@ import { snippetsIn } from '../markdown-snippets.mjs';
 const run = promisify(execFile);
 const documents = [
   'README.md',
-  ...['async-utils', 'foundation', 'redis', 'runtime'].map((name) => `packages/${name}/README.md`),
+  ...['async-utils', 'foundation', 'redis', 'runtime', 'bulk-action'].map(
+    (name) => `packages/${name}/README.md`,
+  ),
 ];
 
 // Outside the repository, so that imports go through node_modules and the exports maps, as a user's would.

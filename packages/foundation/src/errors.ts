@@ -24,7 +24,7 @@ const SPECS = {
   NON_RETRYABLE: { message: '{reason}', status: 422, retryable: false },
   RATE_LIMITED: { message: '{reason}', status: 429, retryable: true },
   DEADLINE_EXCEEDED: {
-    message: 'The deadline {deadline} had passed before the work could start',
+    message: 'The deadline {deadline} has passed',
     status: 504,
     retryable: false,
   },

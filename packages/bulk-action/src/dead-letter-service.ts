@@ -1,0 +1,129 @@
+import { type OptionRule, oneOfOption, resolveOptions, textOption } from '@millrace/foundation';
+import type { DeadLetter, DeadLetterSignature, Page } from './model.js';
+import { type PageRequest, resolvePage } from './page-request.js';
+import type { BulkStore, DeadLetterFilter, DeadLetterStore } from './ports.js';
+import { optionInvalid } from './refusals.js';
+import { checkId, checkTenant, parseGroupRef } from './rules/ids.js';
+
+/** Which dead letters to look at; nothing given: all. */
+export interface DeadLetterQuery {
+  /** Plain, or `tenant/id`. */
+  readonly groupId?: string | undefined;
+  /** Of the group given. */
+  readonly jobId?: string | undefined;
+  readonly signature?: string | undefined;
+  /** The namespace. */
+  readonly tenant?: string | undefined;
+}
+
+/** Which dead letters to move: those of a job, a group or a signature, or with `all: true` every one (of a tenant). */
+export interface DeadLetterSelection extends DeadLetterQuery {
+  readonly all?: true | undefined;
+}
+
+/** How many a store moves in one step. */
+const STEP = 500;
+
+const anyId: OptionRule = { expected: 'an id', accepts: () => true };
+const QUERY_RULES = {
+  groupId: anyId,
+  jobId: anyId,
+  tenant: anyId,
+  signature: textOption({ min: 1, max: 10_000 }),
+};
+const SELECTION_RULES = { ...QUERY_RULES, all: oneOfOption(true) };
+
+/** Jobs that failed for good after all their tries: looks at them, sends them back, throws them away. */
+export class DeadLetterService {
+  readonly #store: Pick<BulkStore, 'deadLetters' | 'views'>;
+
+  /** @param dependencies - the store. */
+  constructor({ store }: { readonly store: Pick<BulkStore, 'deadLetters' | 'views'> }) {
+    this.#store = store;
+  }
+
+  /**
+   * Dead letters, the newest first.
+   * @param query - which.
+   * @param page - cursor and limit.
+   * @throws MillraceError `ID_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`.
+   */
+  async list(query: DeadLetterQuery = {}, page: PageRequest = {}): Promise<Page<DeadLetter>> {
+    const filter = filterOf('list', query);
+    const { limit, cursor } = resolvePage('list', page);
+    return this.#store.deadLetters.list(filter, limit, cursor);
+  }
+
+  /**
+   * Dead letters by cause, the most frequent first.
+   * @param query - of a namespace or a group; all without one.
+   * @param options - `limit`: at most so many causes, 1 to 1000 (100).
+   * @throws MillraceError `ID_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`.
+   */
+  async signatures(
+    query: Pick<DeadLetterQuery, 'groupId' | 'tenant'> = {},
+    options: Pick<PageRequest, 'limit'> = {},
+  ): Promise<readonly DeadLetterSignature[]> {
+    const { key, tenant } = filterOf('signatures', query);
+    return this.#store.deadLetters.signatures({ key, tenant }, resolvePage('signatures', options).limit);
+  }
+
+  /**
+   * Sends jobs back into their lanes with fresh retries; a group that has ended opens its next round.
+   * @param selection - one job, a group, a signature, or `all: true`.
+   * @returns how many went back.
+   * @throws MillraceError `ID_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`.
+   */
+  async redrive(selection: DeadLetterSelection): Promise<number> {
+    const filter = selectedBy('redrive', selection);
+    return this.#inSteps((max) => this.#store.deadLetters.redrive(filter, max));
+  }
+
+  /**
+   * Throws dead letters away; their jobs stay failed.
+   * @param selection - one job, a group, a signature, or `all: true`.
+   * @returns how many are gone.
+   * @throws MillraceError `ID_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`.
+   */
+  async purge(selection: DeadLetterSelection): Promise<number> {
+    const filter = selectedBy('purge', selection);
+    return this.#inSteps((max) => this.#store.deadLetters.purge(filter, max));
+  }
+
+  async #inSteps(step: (max: number) => ReturnType<DeadLetterStore['redrive']>): Promise<number> {
+    // Jobs sent back may die again at once: without this bound the call would chase them for ever.
+    let left = (await this.#store.views.queues()).deadLetters;
+    let moved = 0;
+    while (left > 0) {
+      const answer = await step(Math.min(STEP, left));
+      moved += answer.moved;
+      left -= answer.moved;
+      if (!answer.more || answer.moved === 0) break;
+    }
+    return moved;
+  }
+}
+
+function filterOf(owner: string, query: DeadLetterQuery, rules: object = QUERY_RULES): DeadLetterFilter {
+  const given = resolveOptions<DeadLetterQuery>({ owner, defaults: {}, rules } as never, query as never);
+  const { groupId, jobId, signature, tenant } = given;
+  if (jobId !== undefined && groupId === undefined)
+    throw optionInvalid(owner, 'jobId', 'given with its groupId', jobId);
+  return {
+    ...(groupId !== undefined && { key: parseGroupRef(groupId).key }),
+    ...(jobId !== undefined && { jobId: checkId('jobId', jobId) }),
+    ...(signature !== undefined && { signature }),
+    ...(tenant !== undefined && { tenant: checkTenant(tenant) }),
+  };
+}
+
+/** A selection whose values happen to be undefined must not mean "all". */
+function selectedBy(owner: string, selection: DeadLetterSelection): DeadLetterFilter {
+  const filter = filterOf(owner, selection, SELECTION_RULES);
+  const narrow = filter.key !== undefined || filter.signature !== undefined;
+  if (narrow === (selection?.all === true)) {
+    const expected = 'one of { groupId }, { groupId, jobId }, { signature } or { all: true }';
+    throw optionInvalid(owner, 'the selection', expected, selection);
+  }
+  return filter;
+}

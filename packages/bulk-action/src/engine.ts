@@ -1,0 +1,125 @@
+import {
+  type Clock,
+  Lifecycle,
+  type Logger,
+  type OptionRule,
+  objectOption,
+  type Rng,
+  resolveOptions,
+  type Service,
+  silentLogger,
+  systemClock,
+  systemRng,
+} from '@millrace/foundation';
+import { BackpressureService } from './backpressure-service.js';
+import { BulkActionService } from './bulk-action-service.js';
+import { DeadLetterService } from './dead-letter-service.js';
+import { IdempotencyService } from './idempotency-service.js';
+import { MemoryStore } from './memory/store.js';
+import { type BulkActionConfig, type ResolvedBulkActionConfig, resolveBulkActionConfig } from './options.js';
+import { WorkerPool } from './pool/worker-pool.js';
+import type { BulkStore } from './ports.js';
+import { type JobProcessor, ProcessorRegistry } from './processor.js';
+import type { ThreadRunner } from './thread-runner.js';
+
+/** What an engine is made of; everything may be left out. */
+export interface BulkActionEngineOptions {
+  /** See BulkActionConfig. */
+  readonly config?: BulkActionConfig | undefined;
+  /** Who runs the jobs, one per type; more may be registered later. */
+  readonly processors?: readonly JobProcessor<never, unknown>[] | undefined;
+  /** Where groups and jobs are (this process' memory); the engine starts and stops it. */
+  readonly store?: BulkStore | undefined;
+  readonly clock?: Clock | undefined;
+  readonly rng?: Rng | undefined;
+  readonly log?: Logger | undefined;
+  /** Runs the processors that want a thread. */
+  readonly threads?: ThreadRunner | undefined;
+}
+
+const listOption: OptionRule = { expected: 'a list of processors', accepts: Array.isArray };
+const RULES = {
+  config: objectOption('a configuration'),
+  processors: listOption,
+  store: objectOption('a BulkStore', 'groups', 'views', 'gate', 'leases', 'start', 'stop'),
+  clock: objectOption('a Clock', 'now', 'monotonicMs', 'setTimer'),
+  rng: objectOption('an Rng', 'next', 'integer', 'fork'),
+  log: objectOption('a Logger', 'debug', 'info', 'warn', 'error', 'child'),
+  threads: objectOption('a ThreadRunner', 'submit'),
+};
+
+/** One process' part of the engine: its services and its worker pool on one store. */
+export class BulkActionEngine implements Service {
+  readonly config: ResolvedBulkActionConfig;
+  readonly store: BulkStore;
+  readonly processors: ProcessorRegistry;
+  readonly service: BulkActionService;
+  readonly pool: WorkerPool;
+  readonly deadLetters: DeadLetterService;
+  readonly idempotency: IdempotencyService;
+  readonly backpressure: BackpressureService;
+  readonly #lifecycle: Lifecycle;
+
+  /**
+   * @param options - see BulkActionEngineOptions.
+   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `PROCESSOR_CONFLICT`.
+   */
+  constructor(options: BulkActionEngineOptions = {}) {
+    const given = resolveOptions<BulkActionEngineOptions>(
+      { owner: 'BulkActionEngine', defaults: {}, rules: RULES },
+      options as never,
+    );
+    const { clock = systemClock, rng = systemRng(), log = silentLogger, threads } = given;
+    const config = resolveBulkActionConfig(given.config);
+    const store = given.store ?? new MemoryStore(config, { clock });
+    const processors = new ProcessorRegistry(given.processors);
+    this.config = config;
+    this.store = store;
+    this.processors = processors;
+    this.service = new BulkActionService({ store, config, clock, rng: rng.fork('job ids') });
+    this.deadLetters = new DeadLetterService({ store });
+    this.idempotency = new IdempotencyService({ store, config, clock, rng: rng.fork('idempotency') });
+    this.backpressure = new BackpressureService({ store, config });
+    this.pool = new WorkerPool({ store, config, processors, clock, rng: rng.fork('pool'), log, threads });
+    this.#lifecycle = new Lifecycle('BulkActionEngine', {
+      start: () => this.#open(),
+      stop: () => this.#close(),
+    });
+  }
+
+  /**
+   * Opens the store, then runs jobs.
+   * @throws MillraceError `BACKEND_UNAVAILABLE`; `SERVICE_STOPPED` after `stop`.
+   */
+  start(): Promise<void> {
+    return this.#lifecycle.start();
+  }
+
+  /** Takes no more jobs, lets those that run finish within `workerPool.shutdownGracePeriodMs`, closes the store. */
+  stop(): Promise<void> {
+    return this.#lifecycle.stop();
+  }
+
+  /** The same as `stop`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #open(): Promise<void> {
+    await this.store.start();
+    try {
+      await this.pool.start();
+    } catch (error) {
+      await this.#close();
+      throw error;
+    }
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.pool.stop();
+    } finally {
+      await this.store.stop();
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * The multi-tenant engine: every tenant's fair share, within every limit, nothing lost, everything counted once.
+ *
+ * @packageDocumentation
+ */
+export { BackpressureService, type BackpressureServiceDependencies } from './backpressure-service.js';
+export {
+  BulkActionService,
+  type BulkActionServiceDependencies,
+  type BulkSubmitted,
+  type JobsAdded,
+} from './bulk-action-service.js';
+export { type DeadLetterQuery, type DeadLetterSelection, DeadLetterService } from './dead-letter-service.js';
+export { BulkActionEngine, type BulkActionEngineOptions } from './engine.js';
+export { ERRORS } from './errors.js';
+export { GroupViews } from './group-views.js';
+export {
+  IdempotencyService,
+  type IdempotencyServiceDependencies,
+  type OnceContext,
+} from './idempotency-service.js';
+export { MemoryStore } from './memory/store.js';
+export type {
+  CongestionLevel,
+  DeadLetter,
+  DeadLetterSignature,
+  DurationStatistics,
+  FailedJob,
+  FailedTry,
+  GroupCounts,
+  GroupEvent,
+  GroupInput,
+  GroupPatch,
+  GroupProgress,
+  GroupResult,
+  GroupView,
+  InstanceView,
+  JobInput,
+  JobView,
+  Moment,
+  Page,
+  QueuesView,
+  TenantPatch,
+  TenantShare,
+  TenantView,
+} from './model.js';
+export type { AddJobsOptions } from './new-jobs.js';
+export {
+  type AggregatorConfig,
+  type BackpressureConfig,
+  BULK_ACTION_DEFAULTS,
+  type BulkActionConfig,
+  type Charge,
+  type CongestionConfig,
+  DEFAULT_AGGREGATOR_CONFIG,
+  DEFAULT_BACKPRESSURE_CONFIG,
+  DEFAULT_CONGESTION_CONFIG,
+  DEFAULT_FAIR_QUEUE_CONFIG,
+  DEFAULT_LIMITS_CONFIG,
+  DEFAULT_RELIABLE_QUEUE_CONFIG,
+  DEFAULT_WATCHER_CONFIG,
+  DEFAULT_WORKER_POOL_CONFIG,
+  type FairQueueConfig,
+  type LimitsConfig,
+  type ReliableQueueConfig,
+  type ResolvedBulkActionConfig,
+  type ResourceConfig,
+  resolveBulkActionConfig,
+  type WatcherConfig,
+  type WorkerPoolConfig,
+} from './options.js';
+export type { PageRequest } from './page-request.js';
+export type { PoolCounters } from './pool/counters.js';
+export { Dispatcher, type DispatcherStats } from './pool/dispatcher.js';
+export type { PoolEnvironment } from './pool/environment.js';
+export { Fetcher, type FetcherStats } from './pool/fetcher.js';
+export type { SettledTry } from './pool/job-tries.js';
+export { OrphanRecovery } from './pool/orphan-recovery.js';
+export type { PoolStatus, WorkerStatus } from './pool/status.js';
+export { Worker } from './pool/worker.js';
+export { WorkerPool, type WorkerPoolOptions } from './pool/worker-pool.js';
+export {
+  ADD_BATCH_MAX,
+  type AddAnswer,
+  type Admission,
+  type AdmitReason,
+  type BulkStore,
+  type DeadLetterFilter,
+  type DeadLetterStore,
+  type DispatchAnswer,
+  FAILED_TRIES_KEPT,
+  type FetchAnswer,
+  type Gate,
+  type GroupAnswer,
+  type GroupDefinition,
+  type GroupFilter,
+  type GroupKey,
+  type GroupStore,
+  type Heartbeat,
+  type IdempotencyStore,
+  INSTANCE_TTL_MS,
+  type Instances,
+  type LeasedJob,
+  type LeaseRef,
+  type Leases,
+  type NewJob,
+  type Outcome,
+  type RecoverAnswer,
+  type ReserveAnswer,
+  type ReserveRequest,
+  type SettleAnswer,
+  type Settlement,
+  type StoreViews,
+  type Upkeep,
+  type WakeUpKind,
+  type WakeUps,
+} from './ports.js';
+export {
+  defineProcessor,
+  type Job,
+  type JobContext,
+  type JobProcessor,
+  type JobProcessorResponse,
+  type ProcessorAnswer,
+  ProcessorRegistry,
+} from './processor.js';
+export type { GroupChange } from './refusals.js';
+export type { ExplainFacts, Explanation, GateName, GateView, ScopeFacts } from './rules/explain.js';
+export {
+  BackpressureDestination,
+  GROUP_TRANSITIONS,
+  GroupStatus,
+  hasEnded,
+  JobPlace,
+  JobStatus,
+  NonReadyReason,
+  PriorityLevel,
+  WorkerState,
+} from './states.js';
+export type { ThreadRunner, ThreadTaskRef } from './thread-runner.js';

@@ -1,0 +1,105 @@
+import type { GroupResult } from '../model.js';
+import { durationStatistics } from '../rules/histogram.js';
+import { groupIdOf } from '../rules/ids.js';
+import { hasEnded } from '../states.js';
+import { Deque } from './deque.js';
+import { endIdleEpochs, refresh } from './fair-queue.js';
+import type { GroupRecord } from './records.js';
+import type { MemoryState } from './state.js';
+
+/** The one done-test, run by seal and by every settlement. */
+export function completeIfDone(state: MemoryState, group: GroupRecord): void {
+  if (!group.sealed || hasEnded(group.status) || group.pending + group.inFlight > 0) return;
+  endRound(state, group, 'COMPLETED');
+}
+
+/**
+ * Ends the round of a group before its jobs have ended: O(1) however many there are. Their entries are worth nothing
+ * from now on, and are swept in bounded steps.
+ */
+export function cutRound(
+  state: MemoryState,
+  group: GroupRecord,
+  status: 'FAILED' | 'CANCELLED',
+  code: string,
+): void {
+  const tenant = group.owner;
+  tenant.pending -= group.pending;
+  state.pending -= group.pending;
+  tenant.inFlight -= group.inFlight;
+  if (group.lane.size > 0) state.laneGroups -= 1;
+  tenant.laneJobs -= group.lane.size;
+  state.laneJobs -= group.lane.size;
+  group.lane = new Deque();
+  group.cancelled = group.registered - group.success - group.failed;
+  group.pending = 0;
+  group.inFlight = 0;
+  group.nonReady = 0;
+  group.ready = 0;
+  group.code = code;
+  group.graves += 1;
+  state.graves.push({ group, round: group.round, order: group.order, at: 0 });
+  endRound(state, group, status);
+  refresh(state, group);
+  endIdleEpochs(state, tenant);
+}
+
+function endRound(
+  state: MemoryState,
+  group: GroupRecord,
+  status: 'COMPLETED' | 'FAILED' | 'CANCELLED',
+): void {
+  group.status = status;
+  group.endedAt = state.wallMs;
+  group.endedMs = state.nowMs;
+  group.owner.openGroups -= 1;
+  if (group.paused) {
+    group.paused = false;
+    group.pausedMs += state.nowMs - group.pausedAt;
+  }
+  group.results.push(resultOf(state, group));
+  expireAt(state, group, state.nowMs + state.config.limits.jobRetentionMs);
+  state.tell(status === 'COMPLETED' ? 'group.completed' : 'group.failed', group);
+}
+
+/** When the sweep looks at an ended group next. */
+export function expireAt(state: MemoryState, group: GroupRecord, ms: number): void {
+  group.expiresMs = ms;
+  state.expiries.put(group);
+}
+
+/** Opens the next round of an ended group: some of its failed jobs are pending again. */
+export function openRound(state: MemoryState, group: GroupRecord): void {
+  group.round += 1;
+  group.status = 'RUNNING';
+  // Also when it was cut short before its seal: nobody can add to it any more, so it must be able to end.
+  group.sealed = true;
+  group.code = undefined;
+  group.endedAt = undefined;
+  group.progressAt = state.wallMs;
+  group.owner.openGroups += 1;
+  state.expiries.remove(group);
+}
+
+function resultOf(state: MemoryState, group: GroupRecord): GroupResult {
+  const { success, failed, cancelled, durations, startedAt } = group;
+  const endedAt = state.wallMs;
+  return {
+    groupId: groupIdOf(group.key),
+    round: group.round,
+    status: group.status,
+    ...(group.code !== undefined && { code: group.code }),
+    total: group.registered,
+    success,
+    failed,
+    cancelled,
+    successRate: success + failed === 0 ? 1 : success / (success + failed),
+    averageDurationMs: durations.count === 0 ? 0 : durations.sum / durations.count,
+    durations: durationStatistics(durations),
+    failedByCode: Object.fromEntries(group.failedByCode ?? []),
+    failedJobs: [...group.failedJobs],
+    ...(startedAt !== undefined && { startedAt }),
+    endedAt,
+    durationMs: startedAt === undefined ? 0 : Math.max(0, endedAt - startedAt),
+  };
+}

@@ -1,0 +1,231 @@
+import type { Admission, AdmitReason, DispatchAnswer, FetchAnswer, Gate } from '../ports.js';
+import { bucketOf, globalBucket, parkGroup, parkTenant, slotOf, unparkDue } from './fair-queue.js';
+import { bury, enterNonReady, failOverdue, isLive, isOverdue, laneToReady, nonReadyToLane } from './moves.js';
+import type { GroupRecord, JobRecord } from './records.js';
+import type { MemoryState } from './state.js';
+
+/** Groups and tenants looked at in one step beyond the jobs that are moved: bounds a step with 100,000 parked groups. */
+const LOOKS_MAX = 256;
+/** How many groups above their share are passed over before one of them is served after all. */
+const SHARE_SCAN_MAX = 32;
+
+/** What one step may still do, and what it has met. */
+interface Looks {
+  left: number;
+  rejected: number;
+  /** When the engine has its next token, when that is what stopped the step. */
+  globalSlotUs: number;
+}
+
+const newLooks = (moves: number): Looks => ({ left: moves + LOOKS_MAX, rejected: 0, globalSlotUs: 0 });
+
+/** The gate on the memory state. */
+export const memoryGate = (state: MemoryState): Gate => ({
+  fetch: async (max) => state.step(() => fetch(state, max)),
+  dispatch: async (max) => state.step(() => dispatch(state, max)),
+  admit: async (key, jobId) =>
+    state.step(() => {
+      const job = state.groups.get(key)?.jobs.get(jobId);
+      return job && admit(state, job);
+    }),
+  checkRate: async (key, cost) =>
+    state.step(() => {
+      const group = state.groups.get(key);
+      if (!group) return undefined;
+      const waitUs = rateSlot(state, group, cost) - state.nowUs;
+      return { allowed: waitUs <= 0, nextInMs: Math.max(0, Math.ceil(waitUs / 1000)) };
+    }),
+});
+
+/** When group, tenant and engine all have their tokens for a start that comes now. */
+export function rateSlot(state: MemoryState, group: GroupRecord, cost: number): number {
+  return Math.max(
+    slotOf(state, bucketOf(state, group), cost, 0),
+    slotOf(state, bucketOf(state, group.owner), cost, 0),
+    slotOf(state, globalBucket(state), cost, 0),
+  );
+}
+
+function fetch(state: MemoryState, max: number): FetchAnswer {
+  const bound = state.readyBound();
+  const looks = newLooks(max);
+  unparkDue(state, LOOKS_MAX);
+  let ready = 0;
+  while (ready < max && state.readyJobs < bound) {
+    const group = nextGroup(state, looks);
+    if (!group) break;
+    laneToReady(state, group.lane.peek() as JobRecord);
+    ready += 1;
+  }
+  const room = state.readyJobs < bound;
+  // The caller is told below when to come again: waking it as well would make it look twice.
+  state.unring('fetch');
+  const nextInMs = looks.left <= 0 ? 0 : nextLook(state, looks.globalSlotUs);
+  return {
+    ready,
+    nonReady: 0,
+    rejected: looks.rejected,
+    room,
+    ...(room && nextInMs !== undefined && { nextInMs }),
+  };
+}
+
+/** When something that a rate holds back may go on. */
+function nextLook(state: MemoryState, globalSlotUs: number): number | undefined {
+  const slotUs = globalSlotUs || state.parked.peek()?.parkedUntilUs;
+  return slotUs === undefined ? undefined : Math.max(0, Math.ceil((slotUs - state.nowUs) / 1000));
+}
+
+/**
+ * The group whose turn it is and whose first job may go into ready; undefined when there is none now. On the way jobs
+ * past their deadline fail, and groups and tenants without a token are parked until their slot.
+ */
+function nextGroup(state: MemoryState, looks: Looks): GroupRecord | undefined {
+  const { maxShare } = state.config.fairQueue;
+  if (maxShare >= 1) return firstAllowed(state, looks);
+  const most = Math.ceil(maxShare * state.slots().live);
+  if (most === 0) return firstAllowed(state, looks);
+  const passed: { group: GroupRecord; start: number; tenantStart: number }[] = [];
+  let found: GroupRecord | undefined;
+  while (passed.length < SHARE_SCAN_MAX) {
+    const group = firstAllowed(state, looks);
+    if (!group || group.held < most) {
+      found = group;
+      break;
+    }
+    const tenant = group.owner;
+    passed.push({ group, start: group.start, tenantStart: tenant.start });
+    tenant.groups.remove(group);
+    if (tenant.groups.size === 0) state.fairTenants.remove(tenant);
+  }
+  // Back into the orders with the tags they had: being passed over costs and earns nothing.
+  for (const { group, start, tenantStart } of passed) {
+    group.start = start;
+    group.owner.groups.put(group);
+    if (group.owner.fairAt < 0) group.owner.start = tenantStart;
+    state.fairTenants.put(group.owner);
+  }
+  // All are at their share. Only a worker that really waits is worth going beyond it: when the next one gets free, whose
+  // worker it was is below its share again and takes the turn.
+  if (found || state.readyJobs >= state.slots().waiting) return found;
+  return leastHolding(passed.map(({ group }) => group));
+}
+
+/** Else the heaviest would take every slot that gets free. */
+const leastHolding = ([first, ...others]: readonly GroupRecord[]): GroupRecord | undefined =>
+  first && others.reduce((least, group) => (group.held < least.held ? group : least), first);
+
+function firstAllowed(state: MemoryState, looks: Looks): GroupRecord | undefined {
+  for (; looks.left > 0; looks.left--) {
+    const tenant = state.fairTenants.peek();
+    const group = tenant?.groups.peek();
+    const job = group?.lane.peek();
+    if (!tenant || !group || !job) return undefined;
+    if (isOverdue(state, job)) {
+      failOverdue(state, job);
+      looks.rejected += 1;
+      continue;
+    }
+    const groupSlot = slotOf(state, bucketOf(state, group), job.cost, group.readyCost);
+    const tenantSlot = slotOf(state, bucketOf(state, tenant), job.cost, tenant.readyCost);
+    if (groupSlot > state.nowUs || tenantSlot > state.nowUs) {
+      if (groupSlot > state.nowUs) parkGroup(state, group, groupSlot);
+      else parkTenant(state, group, tenantSlot);
+      looks.rejected += 1;
+      continue;
+    }
+    looks.globalSlotUs = slotOf(state, globalBucket(state), job.cost, state.readyCost);
+    if (looks.globalSlotUs > state.nowUs) return undefined;
+    looks.globalSlotUs = 0;
+    return group;
+  }
+  return undefined;
+}
+
+function dispatch(state: MemoryState, max: number): DispatchAnswer {
+  const bound = state.readyBound();
+  let moved = 0;
+  let ready = 0;
+  let skipped = false;
+  unparkDue(state, LOOKS_MAX);
+  while (moved < max) {
+    const job = state.nonReady.peek();
+    if (!job || job.dueMs > state.nowMs) break;
+    if (state.readyJobs >= bound) {
+      skipped = true;
+      break;
+    }
+    moved += 1;
+    if (returnDue(state, job)) ready += 1;
+  }
+  const next = state.nonReady.peek();
+  const nextInMs = next && !skipped ? Math.max(0, next.dueMs - state.nowMs) : undefined;
+  return { moved, ready, skipped, ...(nextInMs !== undefined && { nextInMs }) };
+}
+
+/** A due job takes its group's next turn: into ready when that is now, else to the head of the lane. */
+function returnDue(state: MemoryState, job: JobRecord): boolean {
+  if (!isLive(job)) {
+    bury(state, job);
+    return false;
+  }
+  if (isOverdue(state, job)) {
+    failOverdue(state, job);
+    return false;
+  }
+  const early = (job.notBefore ?? 0) - state.wallMs;
+  if (early > 0) {
+    // The machine's clock was set back: a date is a date.
+    job.dueMs = state.nowMs + early;
+    state.nonReady.put(job);
+    return false;
+  }
+  nonReadyToLane(state, job);
+  return enterReadyInTurn(state, job);
+}
+
+/** The first job of its lane goes into ready if it is its group's turn and there is room. */
+export function enterReadyInTurn(state: MemoryState, job: JobRecord): boolean {
+  if (state.readyJobs >= state.readyBound()) return false;
+  if (nextGroup(state, newLooks(0)) !== job.group || job.group.lane.peek() !== job) return false;
+  laneToReady(state, job);
+  return true;
+}
+
+const refused = (reason: AdmitReason): Admission => ({ accepted: false, destination: 'REJECTED', reason });
+
+function admit(state: MemoryState, job: JobRecord): Admission {
+  const { group } = job;
+  if (job.place === 'DONE' || job.place === 'DEAD' || job.place === 'IN_FLIGHT')
+    return refused('NOT_WAITING');
+  if (!isLive(job)) return refused('CANCELLED');
+  if (job.place === 'READY') return { accepted: true, destination: 'READY', reason: 'NONE' };
+  if (job.place === 'NON_READY' && job.dueMs > state.nowMs)
+    return { accepted: false, destination: 'NON_READY', reason: 'NOT_DUE' };
+  // Others of its lane come first; it keeps its place there.
+  if (job.place === 'LANE' && group.lane.peek() !== job) return refused('TURN');
+  if (isOverdue(state, job)) {
+    failOverdue(state, job);
+    return refused('DEADLINE_EXCEEDED');
+  }
+  unparkDue(state, LOOKS_MAX);
+  if (job.place === 'NON_READY') nonReadyToLane(state, job);
+  if (group.paused) return refused('PAUSED');
+  if (isFull(group)) return refused('GROUP_CAP');
+  if (isFull(group.owner)) return refused('TENANT_CAP');
+  if (state.readyJobs >= state.readyBound()) return refused('READY_FULL');
+  const slotUs = Math.max(
+    slotOf(state, bucketOf(state, group), job.cost, group.readyCost),
+    slotOf(state, bucketOf(state, group.owner), job.cost, group.owner.readyCost),
+    slotOf(state, globalBucket(state), job.cost, state.readyCost),
+  );
+  if (slotUs > state.nowUs) {
+    enterNonReady(state, job, 'RATE_LIMITED', Math.ceil((slotUs - state.nowUs) / 1000));
+    return { accepted: false, destination: 'NON_READY', reason: 'RATE_LIMITED' };
+  }
+  if (!enterReadyInTurn(state, job)) return refused('TURN');
+  return { accepted: true, destination: 'READY', reason: 'NONE' };
+}
+
+const isFull = ({ held, concurrency }: GroupRecord | GroupRecord['owner']): boolean =>
+  concurrency !== undefined && held >= concurrency;

@@ -1,0 +1,326 @@
+import { ERRORS } from '../errors.js';
+import type {
+  LeasedJob,
+  LeaseRef,
+  Leases,
+  Outcome,
+  RecoverAnswer,
+  ReserveAnswer,
+  ReserveRequest,
+  SettleAnswer,
+  Settlement,
+} from '../ports.js';
+import { orphanBackoffMs } from '../rules/backoff.js';
+import { type Bucket, spend } from '../rules/gcra.js';
+import { countEvents } from '../rules/rate-window.js';
+import { signatureOf } from '../rules/signature.js';
+import type { GroupStatus, JobStatus } from '../states.js';
+import { bucketOf, globalBucket } from './fair-queue.js';
+import { enterReadyInTurn, rateSlot } from './gate.js';
+import {
+  bury,
+  deadlineOf,
+  enterNonReady,
+  fail,
+  failOverdue,
+  flightToLane,
+  isLive,
+  isOverdue,
+  keepFailedTry,
+  measured,
+  readyToFlight,
+  readyToLane,
+  succeed,
+} from './moves.js';
+import type { JobRecord } from './records.js';
+import type { InstanceRecord, MemoryState } from './state.js';
+
+/** Ready entries looked at beyond those that are handed over: bounds a step over many that may not start. */
+const LOOKS_MAX = 256;
+
+/** Weight of the newest try in the mean time of tries. */
+const ESTIMATE_SHARE = 0.2;
+
+/** Leases on the memory state. */
+export const memoryLeases = (state: MemoryState): Leases => ({
+  reserve: async (request) => state.step(() => reserve(state, request)),
+  renew: async (leases) => state.step(() => leases.map((lease) => renew(state, lease))),
+  settle: async (settlements) => state.step(() => settlements.map((one) => settle(state, one))),
+  giveBack: async (leases) => state.step(() => giveBackAllOf(state, leases)),
+  recover: async (randoms) => state.step(() => recover(state, randoms)),
+  giveBackAll: async (instanceId, max) => state.step(() => giveBackAll(state, instanceId, max)),
+});
+
+function reserve(state: MemoryState, { instanceId, seq, max }: ReserveRequest): ReserveAnswer {
+  const instance = heardOf(state, instanceId, max);
+  if (seq <= instance.seq) return repeated(state, instance, seq);
+  const jobs: LeasedJob[] = [];
+  const back: JobRecord[] = [];
+  let rateDenied = 0;
+  for (let looks = max + LOOKS_MAX; looks > 0 && jobs.length < max; looks--) {
+    const job = state.ready.shift();
+    if (!job) break;
+    const verdict = startable(state, job);
+    if (verdict === 'start') jobs.push(start(state, job, instanceId));
+    else if (verdict === 'denied') rateDenied += 1;
+    else if (verdict === 'back') back.push(job);
+  }
+  // The last one first: at the head of their lanes they stand in the order they had.
+  for (const job of back.reverse()) readyToLane(state, job);
+  instance.seq = seq;
+  instance.answer = jobs;
+  instance.waiting = max - jobs.length;
+  if (jobs.length > 0) countEvents(state.starts, state.nowMs, jobs.length);
+  if (state.fairTenants.size > 0 && state.readyJobs < state.readyBound()) state.ring('fetch');
+  // Many that might not start were in the way, and this step has reached its bound.
+  if (instance.waiting > 0 && state.readyJobs > 0) state.ring('work');
+  return { jobs, missing: [], rateDenied };
+}
+
+/** The instance, which has just shown that it is alive. */
+function heardOf(state: MemoryState, id: string, waiting: number): InstanceRecord {
+  let instance = state.instances.get(id);
+  if (!instance) {
+    instance = {
+      id,
+      startedAt: state.wallMs,
+      slots: waiting,
+      waiting,
+      processorTypes: [],
+      seenMs: state.nowMs,
+      seq: 0,
+      answer: [],
+    };
+    state.instances.set(id, instance);
+  }
+  instance.seenMs = state.nowMs;
+  return instance;
+}
+
+/** The same answer again, as far as its leases still stand; nothing for a request that is older than the last. */
+function repeated(state: MemoryState, instance: InstanceRecord, seq: number): ReserveAnswer {
+  const leases = seq === instance.seq ? instance.answer : [];
+  const jobs = leases.flatMap((lease) => {
+    const job = held(state, lease);
+    return job ? [leased(state, job)] : [];
+  });
+  return { jobs, missing: [], rateDenied: 0 };
+}
+
+/** The last checks before a start, since much may have changed while the job was ready. */
+function startable(state: MemoryState, job: JobRecord): 'start' | 'denied' | 'back' | 'no' {
+  const { group } = job;
+  // An entry whose job was swept in the meantime.
+  if (job.place !== 'READY') return 'no';
+  if (!isLive(job)) {
+    bury(state, job);
+    return 'no';
+  }
+  if (group.paused || isUsedUp(group) || isUsedUp(group.owner)) return 'back';
+  if (isOverdue(state, job)) {
+    failOverdue(state, job);
+    return 'no';
+  }
+  const waitUs = rateSlot(state, group, job.cost) - state.nowUs;
+  if (waitUs <= 0) return 'start';
+  group.rateDenied += 1;
+  enterNonReady(state, job, 'RATE_LIMITED', Math.ceil(waitUs / 1000), 0);
+  return 'denied';
+}
+
+/** Only a cap that was lowered can be used up here: the job itself has a slot. */
+const isUsedUp = ({ running, concurrency }: JobRecord['group'] | JobRecord['group']['owner']): boolean =>
+  concurrency !== undefined && running >= concurrency;
+
+function start(state: MemoryState, job: JobRecord, instanceId: string): LeasedJob {
+  const { group } = job;
+  const tenant = group.owner;
+  spendFrom(state, group, bucketOf(state, group), job.cost);
+  spendFrom(state, tenant, bucketOf(state, tenant), job.cost);
+  spendFrom(state, state, globalBucket(state), job.cost);
+  job.token = state.nextToken();
+  job.attempts += 1;
+  job.startedAt = state.wallMs;
+  const leaseUntilMs = state.nowMs + state.config.reliableQueue.ackTimeoutMs;
+  readyToFlight(state, job, { instanceId, leaseUntilMs, sinceMs: state.nowMs });
+  tenant.served += job.cost;
+  countEvents(tenant.servedWindow, state.nowMs, job.cost);
+  if (job.attempts === 1) group.progressAt = state.wallMs;
+  if (group.startedAt === undefined) {
+    group.startedAt = state.wallMs;
+    if (group.status === 'DISPATCHED') group.status = 'RUNNING';
+    state.tell('group.started', group);
+  }
+  return leased(state, job);
+}
+
+function spendFrom(
+  state: MemoryState,
+  scope: { tatUs: number },
+  bucket: Bucket | undefined,
+  cost: number,
+): void {
+  if (bucket) scope.tatUs = spend(bucket, state.nowUs, cost);
+}
+
+function leased(state: MemoryState, job: JobRecord): LeasedJob {
+  const { group } = job;
+  const deadline = deadlineOf(job);
+  return {
+    key: group.key,
+    jobId: job.id,
+    token: job.token,
+    tenant: group.tenant,
+    tenantId: group.owner.id,
+    processorType: job.processorType,
+    payload: job.payload ?? 'null',
+    cost: job.cost,
+    retryCount: job.retryCount,
+    attempt: job.attempts,
+    createdAt: job.createdAt,
+    waitedMs: Math.max(0, (job.flight?.sinceMs ?? state.nowMs) - job.waitingSinceMs),
+    ...(deadline !== undefined && { deadline }),
+    traceparent: job.traceparent ?? group.traceparent,
+  };
+}
+
+/** The job, while this lease holds it. */
+function held(state: MemoryState, { key, jobId, token }: LeaseRef): JobRecord | undefined {
+  const job = state.groups.get(key)?.jobs.get(jobId);
+  return job?.place === 'IN_FLIGHT' && job.token === token ? job : undefined;
+}
+
+function renew(state: MemoryState, lease: LeaseRef): 'ok' | 'lost' | 'cancelled' {
+  const job = held(state, lease);
+  if (!job?.flight) return 'lost';
+  job.flight.leaseUntilMs = state.nowMs + state.config.reliableQueue.ackTimeoutMs;
+  state.flights.put(job);
+  return isLive(job) ? 'ok' : 'cancelled';
+}
+
+const CANCELLED: SettleAnswer = Object.freeze({ status: 'cancelled' });
+const accepted = new Map<string, SettleAnswer>();
+
+/** One object for every pair of states: each done job keeps its answer for as long as it is kept. */
+function acceptedAs(jobStatus: JobStatus, groupStatus: GroupStatus): SettleAnswer {
+  const pair = `${jobStatus} ${groupStatus}`;
+  let answer = accepted.get(pair);
+  if (!answer) {
+    answer = Object.freeze({ status: 'accepted', jobStatus, groupStatus });
+    accepted.set(pair, answer);
+  }
+  return answer;
+}
+
+function settle(state: MemoryState, settlement: Settlement): SettleAnswer {
+  const job = state.groups.get(settlement.key)?.jobs.get(settlement.jobId);
+  if (!job) return { status: 'gone' };
+  // Reported before, and the answer was lost.
+  if (job.settled && job.settledToken === settlement.token) return job.settled;
+  if (job.place !== 'IN_FLIGHT' || job.token !== settlement.token) return { status: 'stale' };
+  job.settledToken = settlement.token;
+  if (!isLive(job)) {
+    bury(state, job);
+    job.settled = CANCELLED;
+    return job.settled;
+  }
+  const durationMs = Math.max(0, settlement.durationMs);
+  learnDuration(state, job, durationMs);
+  apply(state, job, settlement.outcome, durationMs);
+  job.settled = acceptedAs(job.outcome ?? 'PENDING', job.group.status);
+  return job.settled;
+}
+
+function apply(state: MemoryState, job: JobRecord, outcome: Outcome, durationMs: number): void {
+  switch (outcome.kind) {
+    case 'success':
+      succeed(state, job, durationMs);
+      return;
+    case 'failure': {
+      const deadSignature = outcome.dead ? outcome.signature : undefined;
+      fail(state, job, outcome.error, { durationMs, deadSignature });
+      return;
+    }
+    case 'retry':
+      keepFailedTry(state, job, durationMs, outcome.error);
+      if (outcome.spendsRetry) job.retryCount += 1;
+      if (outcome.reason === 'API_THROTTLED') {
+        job.group.throttled += 1;
+        job.group.lastBackoffMs = outcome.delayMs;
+      }
+      enterNonReady(state, job, outcome.reason, outcome.delayMs, measured(state, durationMs));
+  }
+}
+
+/** Keeps the mean time of tries, by which turns are charged in advance. */
+function learnDuration(state: MemoryState, { group }: JobRecord, durationMs: number): void {
+  const before = group.estimateMs ?? state.estimateMs;
+  group.estimateMs = before + ESTIMATE_SHARE * (Math.max(1, durationMs) - before);
+  state.estimateMs += ESTIMATE_SHARE * (Math.max(1, durationMs) - state.estimateMs);
+}
+
+/** The last one first: at the head of their lanes they stand in the order they had. */
+const giveBackAllOf = (state: MemoryState, leases: readonly LeaseRef[]) =>
+  [...leases]
+    .reverse()
+    .map((lease) => giveBack(state, lease))
+    .reverse();
+
+function giveBack(state: MemoryState, lease: LeaseRef): 'ready' | 'lane' | 'stale' | 'cancelled' | 'gone' {
+  if (!state.groups.get(lease.key)?.jobs.has(lease.jobId)) return 'gone';
+  const job = held(state, lease);
+  if (!job) return 'stale';
+  return returnFlight(state, job);
+}
+
+function returnFlight(state: MemoryState, job: JobRecord): 'ready' | 'lane' | 'cancelled' {
+  if (!isLive(job)) {
+    bury(state, job);
+    return 'cancelled';
+  }
+  flightToLane(state, job);
+  return enterReadyInTurn(state, job) ? 'ready' : 'lane';
+}
+
+function giveBackAll(
+  state: MemoryState,
+  instanceId: string,
+  max: number,
+): { readonly returned: number; readonly more: boolean } {
+  const mine = state.flights.items.filter(({ flight }) => flight?.instanceId === instanceId);
+  for (const job of mine.slice(0, max)) returnFlight(state, job);
+  return { returned: Math.min(max, mine.length), more: mine.length > max };
+}
+
+function recover(state: MemoryState, randoms: readonly number[]): RecoverAnswer {
+  const { maxOrphanCount } = state.config.reliableQueue;
+  const dead: { key: string; jobId: string }[] = [];
+  let recovered = 0;
+  for (const random of randoms) {
+    const job = expired(state);
+    if (!job) break;
+    recovered += 1;
+    if (!isLive(job)) {
+      bury(state, job);
+      continue;
+    }
+    const ranMs = state.nowMs - (job.flight?.sinceMs ?? state.nowMs);
+    job.orphanCount += 1;
+    const { code, message } = ERRORS.create('ORPHANED', { count: job.orphanCount });
+    if (job.orphanCount > maxOrphanCount) {
+      dead.push({ key: job.group.key, jobId: job.id });
+      const deadSignature = signatureOf(job.processorType, code, message);
+      fail(state, job, { code, message }, { durationMs: ranMs, deadSignature });
+      continue;
+    }
+    keepFailedTry(state, job, ranMs, { code, message });
+    const delayMs = orphanBackoffMs(job.orphanCount, state.config.backpressure, random);
+    enterNonReady(state, job, 'ORPHANED', delayMs, measured(state, ranMs));
+  }
+  return { recovered, dead, more: expired(state) !== undefined };
+}
+
+function expired(state: MemoryState): JobRecord | undefined {
+  const job = state.flights.peek();
+  return job?.flight && job.flight.leaseUntilMs <= state.nowMs ? job : undefined;
+}

@@ -1,0 +1,235 @@
+import type { FailedJob, FailedTry, GroupResult } from '../model.js';
+import type { GroupDefinition, NewJob, SettleAnswer } from '../ports.js';
+import { type Histogram, newHistogram } from '../rules/histogram.js';
+import { newRateWindow, type RateWindow } from '../rules/rate-window.js';
+import type { FairClock, FairTag } from '../rules/sfq.js';
+import type { GroupStatus, JobPlace, NonReadyReason, PriorityLevel } from '../states.js';
+import { Deque } from './deque.js';
+import { IndexedHeap } from './indexed-heap.js';
+
+/** Who comes first in a fair order: the least start tag, then who arrived first. */
+const byStart = <T extends { start: number; seq: number }>(a: T, b: T): boolean =>
+  a.start < b.start || (a.start === b.start && a.seq < b.seq);
+
+/** An order of the fair queue. */
+export type FairHeap<T extends { start: number; seq: number; fairAt: number }> = IndexedHeap<T, 'fairAt'>;
+
+/** An empty order. */
+export const fairHeap = <T extends { start: number; seq: number; fairAt: number }>(): FairHeap<T> =>
+  new IndexedHeap<T, 'fairAt'>('fairAt', byStart);
+
+/** What groups and tenants have in common: a weight, limits, tags, and what they hold. */
+abstract class Scope {
+  /** Arrival: ties go to whoever came first. */
+  readonly seq: number;
+  weight = 1;
+  rps: number | undefined;
+  burst: number | undefined;
+  concurrency: number | undefined;
+  readonly tag: FairTag = { finish: 0, epoch: 0 };
+  /** The start tag while it is in the fair order. */
+  start = 0;
+  fairAt = -1;
+  /** When its next rate slot is, while it is parked for it. */
+  parkedUntilUs = 0;
+  parkedAt = -1;
+  tatUs = 0;
+  /** Cost in ready: tokens that are as good as spent. */
+  readyCost = 0;
+  /** Jobs in ready and in flight: each holds a cap slot. */
+  held = 0;
+  /** Those of them in flight. */
+  running = 0;
+
+  constructor(seq: number) {
+    this.seq = seq;
+  }
+
+  /** Decides between two of one time, as the text does in a sorted set of Redis. */
+  abstract get name(): string;
+}
+
+/** The unit of fairness between customers. */
+export class TenantRecord extends Scope {
+  readonly id: string;
+  /** The one group it stands for, when nobody has named a tenant. */
+  own: GroupRecord | undefined;
+  /** Whether somebody has set its weight or limits: then it outlives its groups. */
+  configured = false;
+  readonly clock: FairClock = { virtual: 0, epoch: 1 };
+  readonly groups: FairHeap<GroupRecord> = fairHeap();
+  /** Whose first job had no token, while the tenant is parked. */
+  parkedFor: GroupRecord | undefined;
+  /** Groups with a record, and those that have not ended. */
+  records = 0;
+  openGroups = 0;
+  laneJobs = 0;
+  pending = 0;
+  inFlight = 0;
+  served = 0;
+  readonly servedWindow: RateWindow = newRateWindow();
+
+  constructor(id: string, seq: number) {
+    super(seq);
+    this.id = id;
+  }
+
+  get name(): string {
+    return `t:${this.id}`;
+  }
+}
+
+/** One bulk action. */
+export class GroupRecord extends Scope {
+  readonly key: string;
+  /** What the names of its jobs begin with; no such beginning is the beginning of another, since a key has one '/'. */
+  readonly prefix: string;
+  readonly tenant: string;
+  readonly owner: TenantRecord;
+  /** The definition as first given: tells a repeat from a conflict. */
+  readonly fingerprint: string;
+  readonly traceparent: string;
+  readonly createdAt: number;
+  priorityLevel: PriorityLevel;
+  timeoutMs: number;
+  deadline: number | undefined;
+  status: GroupStatus = 'CREATED';
+  code: string | undefined;
+  sealed = false;
+  paused = false;
+  pausedAt = 0;
+  pausedMs = 0;
+  round = 1;
+  startedAt: number | undefined;
+  endedAt: number | undefined;
+  /** The same by the store's time, for retention. */
+  endedMs = 0;
+  progressAt: number;
+  lane = new Deque<JobRecord>();
+  jobs: Map<string, JobRecord> = new Map();
+  /** In the order of registration, for listings. */
+  order: JobRecord[] = [];
+  registered = 0;
+  success = 0;
+  failed = 0;
+  cancelled = 0;
+  pending = 0;
+  inFlight = 0;
+  nonReady = 0;
+  ready = 0;
+  /** Made with the first failure: most groups have none, and there may be 100,000 of them. */
+  failedByCode: Map<string, number> | undefined;
+  failedJobs: FailedJob[] = [];
+  readonly durations: Histogram = newHistogram();
+  /** Mean time of its tries, for the charge by time. */
+  estimateMs: number | undefined;
+  throttled = 0;
+  rateDenied = 0;
+  lastBackoffMs = 0;
+  readonly settledWindow: RateWindow = newRateWindow();
+  progressEventAt = Number.NEGATIVE_INFINITY;
+  /** One for each round that has ended, the last one last. */
+  readonly results: GroupResult[] = [];
+  deadLetters = 0;
+  /** Sweeps of ended rounds that are still to be done. */
+  graves = 0;
+  expiryAt = -1;
+  expiresMs = 0;
+
+  constructor(
+    definition: GroupDefinition,
+    fingerprint: string,
+    owner: TenantRecord,
+    seq: number,
+    at: number,
+  ) {
+    super(seq);
+    this.key = definition.key;
+    this.prefix = `${definition.key}/`;
+    this.tenant = definition.tenant;
+    this.owner = owner;
+    this.fingerprint = fingerprint;
+    this.traceparent = definition.traceparent;
+    this.weight = definition.weight;
+    this.priorityLevel = definition.priorityLevel;
+    this.rps = definition.rps;
+    this.burst = definition.burst;
+    this.concurrency = definition.concurrency;
+    this.timeoutMs = definition.timeoutMs;
+    this.deadline = definition.deadline;
+    this.createdAt = at;
+    this.progressAt = at;
+  }
+
+  get name(): string {
+    return `g:${this.key}`;
+  }
+}
+
+/** What a job was charged when it entered ready; there exactly while it holds a cap slot. */
+export interface Hold {
+  readonly charged: number;
+  readonly groupEpoch: number;
+  readonly tenantEpoch: number;
+}
+
+/** A lease; there exactly while the job is in flight. */
+export interface Flight {
+  readonly instanceId: string;
+  leaseUntilMs: number;
+  readonly sinceMs: number;
+}
+
+/** One job. */
+export class JobRecord {
+  readonly id: string;
+  readonly group: GroupRecord;
+  readonly processorType: string;
+  readonly cost: number;
+  readonly charge: number | undefined;
+  readonly notBefore: number | undefined;
+  readonly deadline: number | undefined;
+  readonly traceparent: string | undefined;
+  readonly createdAt: number;
+  payload: string | undefined;
+  place: JobPlace = 'LANE';
+  /** The round it belongs to; when that has ended without it, it is cancelled. */
+  round: number;
+  outcome: 'COMPLETED' | 'FAILED' | 'CANCELLED' | undefined;
+  retryCount = 0;
+  orphanCount = 0;
+  attempts = 0;
+  /** Of the present lease, else of the last one. */
+  token = 0;
+  /** The last settlement that was accepted, and its answer: a repeat gets the same. */
+  settledToken = 0;
+  settled: SettleAnswer | undefined;
+  hold: Hold | undefined;
+  flight: Flight | undefined;
+  /** Since when it could run. */
+  waitingSinceMs = 0;
+  startedAt: number | undefined;
+  endedAt: number | undefined;
+  dueMs = 0;
+  reason: NonReadyReason | undefined;
+  failedTries: FailedTry[] | undefined;
+  heapAt = -1;
+
+  constructor(group: GroupRecord, job: NewJob, at: number) {
+    this.id = job.id;
+    this.group = group;
+    this.processorType = job.processorType;
+    this.cost = job.cost;
+    this.charge = job.charge;
+    this.notBefore = job.notBefore;
+    this.deadline = job.deadline;
+    this.traceparent = job.traceparent;
+    this.payload = job.payload;
+    this.createdAt = at;
+    this.round = group.round;
+  }
+}
+
+/** Decides between two jobs of one time as their full names would, without making them: it is asked very often. */
+export const comesBeforeByName = (a: JobRecord, b: JobRecord): boolean =>
+  a.group === b.group ? a.id < b.id : a.group.prefix < b.group.prefix;

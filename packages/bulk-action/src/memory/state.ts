@@ -1,0 +1,234 @@
+import type { Clock } from '@millrace/foundation';
+import type { GroupEvent } from '../model.js';
+import type { ResolvedBulkActionConfig } from '../options.js';
+import { type Heartbeat, INSTANCE_TTL_MS, type LeaseRef, type WakeUpKind } from '../ports.js';
+import { groupIdOf } from '../rules/ids.js';
+import { newRateWindow, type RateWindow, ratePerSecond } from '../rules/rate-window.js';
+import { readyBound } from '../rules/ready-bound.js';
+import type { FairClock } from '../rules/sfq.js';
+import type { NonReadyReason } from '../states.js';
+import { DeadRecords } from './dead-records.js';
+import { Deque } from './deque.js';
+import { IndexedHeap } from './indexed-heap.js';
+import {
+  comesBeforeByName,
+  type FairHeap,
+  fairHeap,
+  type GroupRecord,
+  type JobRecord,
+  TenantRecord,
+} from './records.js';
+
+/** A process that was heard of. */
+export interface InstanceRecord extends Heartbeat {
+  slots: number;
+  waiting: number;
+  seenMs: number;
+  /** The last request for jobs and its answer, so that a repeat gets the same. */
+  seq: number;
+  answer: readonly LeaseRef[];
+}
+
+/** The jobs of a round that ended without them, still to be marked. */
+export interface Grave {
+  readonly group: GroupRecord;
+  readonly round: number;
+  readonly order: readonly JobRecord[];
+  at: number;
+}
+
+type Reasons = Record<NonReadyReason, number>;
+
+/** All that the memory store holds. One step runs at a time and to its end: that makes each atomic. */
+export class MemoryState {
+  readonly config: ResolvedBulkActionConfig;
+  readonly #clock: Clock;
+  readonly #anchorMs: number;
+  /**
+   * The store's time. It moves with the monotonic clock, so that setting the machine's clock freezes no lease, no limit
+   * and no back-off; only what callers gave as a date is compared with `wallMs`.
+   */
+  nowUs = 0;
+  nowMs = 0;
+  wallMs = 0;
+
+  readonly groups = new Map<string, GroupRecord>();
+  readonly groupsBySeq = new Map<number, GroupRecord>();
+  readonly tenants = new Map<string, TenantRecord>();
+  readonly fairClock: FairClock = { virtual: 0, epoch: 1 };
+  readonly fairTenants: FairHeap<TenantRecord> = fairHeap();
+  readonly parked = new IndexedHeap<TenantRecord | GroupRecord, 'parkedAt'>(
+    'parkedAt',
+    (a, b) => a.parkedUntilUs < b.parkedUntilUs || (a.parkedUntilUs === b.parkedUntilUs && a.name < b.name),
+  );
+  readonly ready = new Deque<JobRecord>();
+  readonly nonReady = new IndexedHeap<JobRecord, 'heapAt'>(
+    'heapAt',
+    (a, b) => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && comesBeforeByName(a, b)),
+  );
+  readonly flights = new IndexedHeap<JobRecord, 'heapAt'>('heapAt', (a, b) => {
+    const difference = leaseEnd(a) - leaseEnd(b);
+    return difference < 0 || (difference === 0 && comesBeforeByName(a, b));
+  });
+  readonly expiries = new IndexedHeap<GroupRecord, 'expiryAt'>(
+    'expiryAt',
+    (a, b) => a.expiresMs < b.expiresMs || (a.expiresMs === b.expiresMs && a.name < b.name),
+  );
+  readonly graves: Grave[] = [];
+  readonly deadLetters = new DeadRecords();
+  readonly instances = new Map<string, InstanceRecord>();
+  readonly nonReadyByReason: Reasons = {
+    RATE_LIMITED: 0,
+    API_THROTTLED: 0,
+    TRANSIENT_ERROR: 0,
+    SCHEDULED: 0,
+    NO_PROCESSOR: 0,
+    ORPHANED: 0,
+  };
+  readonly starts: RateWindow = newRateWindow();
+  /** Jobs in ready, without entries of ended rounds that lie there still. */
+  readyJobs = 0;
+  laneJobs = 0;
+  /** Groups with a job in their lane. */
+  laneGroups = 0;
+  held = 0;
+  /** PENDING jobs of groups that have not ended. */
+  pending = 0;
+  tatUs = 0;
+  readyCost = 0;
+  /** Mean time of all tries, for the charge by time of a group that has had none. */
+  estimateMs = 100;
+  #seq = 0;
+  #token = 0;
+  readonly #rings = new Set<WakeUpKind>();
+  readonly #events: GroupEvent[] = [];
+  readonly #bells: Record<WakeUpKind, Set<() => void>> = {
+    fetch: new Set(),
+    work: new Set(),
+    dispatch: new Set(),
+  };
+  readonly #listeners = new Set<(event: GroupEvent) => void>();
+
+  constructor(config: ResolvedBulkActionConfig, clock: Clock) {
+    this.config = config;
+    this.#clock = clock;
+    this.#anchorMs = clock.now() - clock.monotonicMs();
+  }
+
+  /** Runs one atomic step: reads the time once, and tells listeners when all of it is done. */
+  step<T>(run: () => T): T {
+    this.nowUs = Math.floor((this.#anchorMs + this.#clock.monotonicMs()) * 1000);
+    this.nowMs = Math.floor(this.nowUs / 1000);
+    this.wallMs = Math.floor(this.#clock.now());
+    const answer = run();
+    this.#flush();
+    return answer;
+  }
+
+  /** The last number of arrival that was given. */
+  get lastSeq(): number {
+    return this.#seq;
+  }
+
+  /** The next number of arrival. */
+  nextSeq(): number {
+    return ++this.#seq;
+  }
+
+  /** The next fencing token. */
+  nextToken(): number {
+    return ++this.#token;
+  }
+
+  /** Wakes whoever listens, when the step is done. */
+  ring(kind: WakeUpKind): void {
+    this.#rings.add(kind);
+  }
+
+  /** Takes a wake-up back: the caller of this step will do the work itself. */
+  unring(kind: WakeUpKind): void {
+    this.#rings.delete(kind);
+  }
+
+  /** Tells subscribers, when the step is done. */
+  tell(type: GroupEvent['type'], group: GroupRecord, jobId?: string): void {
+    if (this.#listeners.size === 0) return;
+    this.#events.push({
+      type,
+      groupId: groupIdOf(group.key),
+      tenant: group.tenant,
+      round: group.round,
+      status: group.status,
+      ...(jobId !== undefined && { jobId }),
+      at: this.wallMs,
+    });
+  }
+
+  /** See WakeUps.listen. */
+  listen(kind: WakeUpKind, bell: () => void): () => void {
+    // A function of its own: the same bell given twice is two listeners.
+    const ring = () => bell();
+    this.#bells[kind].add(ring);
+    return () => void this.#bells[kind].delete(ring);
+  }
+
+  /** See WakeUps.subscribe. */
+  subscribe(listener: (event: GroupEvent) => void): () => void {
+    const tell = (event: GroupEvent) => listener(event);
+    this.#listeners.add(tell);
+    return () => void this.#listeners.delete(tell);
+  }
+
+  /** The tenant of this id, made when it is not known. */
+  tenantOf(id: string): TenantRecord {
+    let tenant = this.tenants.get(id);
+    if (!tenant) {
+      tenant = new TenantRecord(id, this.nextSeq());
+      this.tenants.set(id, tenant);
+    }
+    return tenant;
+  }
+
+  /** Worker slots of the instances that are alive. */
+  slots(): { readonly live: number; readonly waiting: number } {
+    let live = 0;
+    let waiting = 0;
+    for (const instance of this.instances.values()) {
+      if (this.nowMs - instance.seenMs >= INSTANCE_TTL_MS) continue;
+      live += instance.slots;
+      waiting += instance.waiting;
+    }
+    return { live, waiting };
+  }
+
+  /** How many jobs ready may hold now. */
+  readyBound(): number {
+    const { live, waiting } = this.slots();
+    return readyBound({
+      liveSlots: live,
+      waitingSlots: waiting,
+      startsPerSecond: ratePerSecond(this.starts, this.nowMs),
+      inFlight: this.flights.size,
+      readyHorizonMs: this.config.backpressure.readyHorizonMs,
+      fetchBatchSize: this.config.workerPool.fetchBatchSize,
+      readyQueueMaxSize: this.config.backpressure.readyQueueMaxSize,
+    });
+  }
+
+  #flush(): void {
+    for (const kind of this.#rings) for (const bell of this.#bells[kind]) quietly(bell);
+    this.#rings.clear();
+    for (const event of this.#events.splice(0)) {
+      for (const listener of this.#listeners) quietly(() => listener(event));
+    }
+  }
+}
+
+/** Hints: a listener that fails must not fail the step that has already happened. */
+function quietly(tell: () => void): void {
+  try {
+    tell();
+  } catch {}
+}
+
+const leaseEnd = (job: JobRecord): number => job.flight?.leaseUntilMs ?? 0;

@@ -1,0 +1,65 @@
+import type { Clock } from '@millrace/foundation';
+import type { ResolvedBulkActionConfig } from '../options.js';
+import type {
+  BulkStore,
+  DeadLetterStore,
+  Gate,
+  GroupStore,
+  IdempotencyStore,
+  Instances,
+  Leases,
+  StoreViews,
+  Upkeep,
+  WakeUps,
+} from '../ports.js';
+import { memoryDeadLetters } from './dead-letters.js';
+import { memoryGate } from './gate.js';
+import { memoryGroups } from './groups.js';
+import { memoryInstances } from './instances.js';
+import { memoryLeases } from './leases.js';
+import { memoryOnce } from './once.js';
+import { MemoryState } from './state.js';
+import { memoryUpkeep } from './upkeep.js';
+import { memoryViews } from './views.js';
+
+/**
+ * The store in the memory of one process: the specification of every other store, and the embedded default. What it
+ * holds ends with the process.
+ */
+export class MemoryStore implements BulkStore {
+  readonly groups: GroupStore;
+  readonly views: StoreViews;
+  readonly gate: Gate;
+  readonly leases: Leases;
+  readonly upkeep: Upkeep;
+  readonly deadLetters: DeadLetterStore;
+  readonly instances: Instances;
+  readonly once: IdempotencyStore;
+  readonly wakeUps: WakeUps;
+
+  /**
+   * @param config - the engine's.
+   * @param dependencies - `clock`: the store's time.
+   */
+  constructor(config: ResolvedBulkActionConfig, { clock }: { readonly clock: Clock }) {
+    const state = new MemoryState(config, clock);
+    this.groups = memoryGroups(state);
+    this.views = memoryViews(state);
+    this.gate = memoryGate(state);
+    this.leases = memoryLeases(state);
+    this.upkeep = memoryUpkeep(state);
+    this.deadLetters = memoryDeadLetters(state);
+    this.instances = memoryInstances(state);
+    this.once = memoryOnce(state);
+    this.wakeUps = {
+      listen: (kind, ring) => state.listen(kind, ring),
+      subscribe: (listener) => state.subscribe(listener),
+    };
+  }
+
+  /** Nothing to open. */
+  async start(): Promise<void> {}
+
+  /** Nothing to close. */
+  async stop(): Promise<void> {}
+}

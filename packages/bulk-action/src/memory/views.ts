@@ -1,0 +1,289 @@
+import type { GroupView, JobView, Page, QueuesView, TenantShare, TenantView } from '../model.js';
+import type { GroupFilter, StoreViews } from '../ports.js';
+import { INSTANCE_TTL_MS } from '../ports.js';
+import type { ExplainFacts, ScopeFacts } from '../rules/explain.js';
+import { sharesOf } from '../rules/fair-share.js';
+import { groupIdOf } from '../rules/ids.js';
+import { ratePerSecond } from '../rules/rate-window.js';
+import { startTag } from '../rules/sfq.js';
+import type { JobStatus } from '../states.js';
+import { bucketOf, globalBucket, slotOf, tenantWeight } from './fair-queue.js';
+import { isLive } from './moves.js';
+import type { FairHeap, GroupRecord, JobRecord, TenantRecord } from './records.js';
+import type { MemoryState } from './state.js';
+
+/** Records looked at for one page: a filter that matches little gives short pages, not long steps. */
+const SCAN_MAX = 10_000;
+
+/** Views of the memory state. */
+export const memoryViews = (state: MemoryState): StoreViews => ({
+  group: async (key) =>
+    state.step(() => {
+      const group = state.groups.get(key);
+      return group && groupView(state, group);
+    }),
+  result: async (key, round) => state.step(() => resultOf(state.groups.get(key), round)),
+  job: async (key, jobId) =>
+    state.step(() => {
+      const job = state.groups.get(key)?.jobs.get(jobId);
+      return job && jobView(state, job);
+    }),
+  groups: async (filter, limit, cursor) => state.step(() => listGroups(state, filter, limit, cursor)),
+  jobs: async (key, { state: status }, limit, cursor) =>
+    state.step(() => listJobs(state, state.groups.get(key), status, limit, cursor)),
+  tenant: async (tenantId) =>
+    state.step(() => {
+      const tenant = state.tenants.get(tenantId);
+      return tenant && tenantView(state, tenant);
+    }),
+  fairness: async (limit) => state.step(() => fairness(state, limit)),
+  queues: async () => state.step(() => queues(state)),
+  explain: async (key, jobId) =>
+    state.step(() => {
+      const job = state.groups.get(key)?.jobs.get(jobId);
+      return job && factsOf(state, job);
+    }),
+});
+
+/** What a caller sees of a job. */
+function statusOf(job: JobRecord): JobStatus {
+  if (job.outcome) return job.outcome;
+  if (!isLive(job)) return 'CANCELLED';
+  return job.place === 'IN_FLIGHT' ? 'PROCESSING' : 'PENDING';
+}
+
+function limitsOf({ rps, burst, concurrency }: GroupRecord | TenantRecord) {
+  return {
+    ...(rps !== undefined && { rps }),
+    ...(burst !== undefined && { burst }),
+    ...(concurrency !== undefined && { concurrency }),
+  };
+}
+
+function groupView(state: MemoryState, group: GroupRecord): GroupView {
+  const { deadline, startedAt, endedAt } = group;
+  const { registered, success, failed, cancelled, pending, inFlight, nonReady, ready } = group;
+  return {
+    id: groupIdOf(group.key),
+    tenant: group.tenant,
+    tenantId: group.owner.id,
+    weight: group.weight,
+    priorityLevel: group.priorityLevel,
+    ...limitsOf(group),
+    timeoutMs: group.timeoutMs,
+    ...(deadline !== undefined && { deadline }),
+    traceparent: group.traceparent,
+    status: group.status,
+    sealed: group.sealed,
+    paused: group.paused,
+    round: group.round,
+    createdAt: group.createdAt,
+    ...(startedAt !== undefined && { startedAt }),
+    ...(endedAt !== undefined && { endedAt }),
+    progressAt: group.progressAt,
+    counts: { registered, success, failed, cancelled, pending, inFlight, nonReady, ready },
+    settledPerSecond: ratePerSecond(group.settledWindow, state.nowMs),
+    throttled: group.throttled,
+    rateDenied: group.rateDenied,
+    lastBackoffMs: group.lastBackoffMs,
+  };
+}
+
+function resultOf(group: GroupRecord | undefined, round: number | undefined) {
+  if (round === undefined) return group?.results.at(-1);
+  return group?.results.find((result) => result.round === round);
+}
+
+function jobView(state: MemoryState, job: JobRecord): JobView {
+  const { notBefore, deadline, startedAt, endedAt, reason, payload } = job;
+  return {
+    id: job.id,
+    groupId: groupIdOf(job.group.key),
+    tenant: job.group.tenant,
+    processorType: job.processorType,
+    ...(payload !== undefined && readPayload(payload)),
+    status: statusOf(job),
+    place: job.place,
+    retryCount: job.retryCount,
+    orphanCount: job.orphanCount,
+    attempts: job.attempts,
+    cost: job.cost,
+    createdAt: job.createdAt,
+    ...(notBefore !== undefined && { notBefore }),
+    ...(deadline !== undefined && { deadline }),
+    ...(startedAt !== undefined && { startedAt }),
+    ...(endedAt !== undefined && { endedAt }),
+    ...(job.place === 'NON_READY' && { dueAt: state.wallMs + job.dueMs - state.nowMs }),
+    ...(job.place === 'NON_READY' && reason !== undefined && { reason }),
+    failedTries: job.failedTries ?? [],
+    traceparent: job.traceparent ?? job.group.traceparent,
+  };
+}
+
+/** A payload that cannot be read is left out: the job can still be looked at. */
+export function readPayload(payload: string): { payload?: unknown } {
+  try {
+    return { payload: JSON.parse(payload) };
+  } catch {
+    return {};
+  }
+}
+
+/** Newest first: numbers of arrival from the cursor down, with holes where groups were removed. */
+function listGroups(
+  state: MemoryState,
+  filter: GroupFilter,
+  limit: number,
+  cursor: string | undefined,
+): Page<GroupView> {
+  const items: GroupView[] = [];
+  const matches = (group: GroupRecord) =>
+    (filter.tenant === undefined || group.tenant === filter.tenant) &&
+    (filter.tenantId === undefined || group.owner.id === filter.tenantId) &&
+    (filter.status === undefined || group.status === filter.status);
+  let seq = cursor === undefined ? state.lastSeq : Number(cursor);
+  for (let looks = SCAN_MAX; seq > 0 && items.length < limit && looks > 0; seq--, looks--) {
+    const group = state.groupsBySeq.get(seq);
+    if (group && matches(group)) items.push(groupView(state, group));
+  }
+  return { items, ...(seq > 0 && { cursor: String(seq) }) };
+}
+
+function listJobs(
+  state: MemoryState,
+  group: GroupRecord | undefined,
+  status: JobStatus | undefined,
+  limit: number,
+  cursor: string | undefined,
+): Page<JobView> {
+  const order = group?.order ?? [];
+  const items: JobView[] = [];
+  let at = Number(cursor ?? 0);
+  for (let looks = SCAN_MAX; at < order.length && items.length < limit && looks > 0; at++, looks--) {
+    const job = order[at] as JobRecord;
+    if (status === undefined || statusOf(job) === status) items.push(jobView(state, job));
+  }
+  return { items, ...(at < order.length && { cursor: String(at) }) };
+}
+
+function tenantView(state: MemoryState, tenant: TenantRecord): TenantView {
+  return {
+    id: tenant.id,
+    weight: tenantWeight(state, tenant),
+    ...limitsOf(tenant),
+    groups: tenant.openGroups,
+    pending: tenant.pending,
+    inFlight: tenant.inFlight,
+    served: tenant.served,
+    servedPerSecond: ratePerSecond(tenant.servedWindow, state.nowMs),
+  };
+}
+
+function fairness(state: MemoryState, limit: number): readonly TenantShare[] {
+  const busy = [...state.tenants.values()]
+    .map((tenant) => tenantView(state, tenant))
+    .filter(({ pending, inFlight, servedPerSecond }) => pending + inFlight + servedPerSecond > 0);
+  // Shares are of the whole, also when only the busiest are shown.
+  return sharesOf(busy)
+    .sort((a, b) => b.share - a.share || b.pending - a.pending || (a.id < b.id ? -1 : 1))
+    .slice(0, limit);
+}
+
+function queues(state: MemoryState): QueuesView {
+  const { live, waiting } = state.slots();
+  let parkedGroups = 0;
+  for (const scope of state.parked.items) if ('lane' in scope) parkedGroups += 1;
+  return {
+    tenants: state.tenants.size,
+    groups: state.laneGroups,
+    parkedGroups,
+    lane: state.laneJobs,
+    ready: state.readyJobs,
+    readyBound: state.readyBound(),
+    nonReady: state.nonReady.size,
+    nonReadyByReason: { ...state.nonReadyByReason },
+    inFlight: state.flights.size,
+    deadLetters: state.deadLetters.size,
+    liveSlots: live,
+    waitingSlots: waiting,
+    startsPerSecond: ratePerSecond(state.starts, state.nowMs),
+  };
+}
+
+function scopeFacts(state: MemoryState, scope: GroupRecord | TenantRecord): ScopeFacts {
+  const bucket = bucketOf(state, scope);
+  const { held, running, concurrency, readyCost } = scope;
+  return {
+    held,
+    running,
+    readyCost,
+    ...(concurrency !== undefined && { concurrency }),
+    ...(bucket && { bucket }),
+  };
+}
+
+function factsOf(state: MemoryState, job: JobRecord): ExplainFacts {
+  const { group } = job;
+  const tenant = group.owner;
+  const bucket = globalBucket(state);
+  const { payload: _, ...view } = jobView(state, job);
+  const groupStart = group.fairAt >= 0 ? group.start : startTag(tenant.clock, group.tag);
+  const tenantStart = tenant.fairAt >= 0 ? tenant.start : startTag(state.fairClock, tenant.tag);
+  return {
+    nowUs: state.nowUs,
+    job: view,
+    group: { ...scopeFacts(state, group), status: group.status, paused: group.paused },
+    tenant: scopeFacts(state, tenant),
+    global: { readyCost: state.readyCost, ...(bucket && { bucket }) },
+    overShare: isOverShare(state, group),
+    jobsAhead: job.place === 'LANE' && isLive(job) ? Math.max(0, group.lane.indexOf(job)) : 0,
+    groupsAhead: countAhead(tenant.groups, group, groupStart),
+    tenantsAhead: countAhead(state.fairTenants, tenant, tenantStart),
+    readyAhead: job.place === 'READY' ? Math.max(0, state.ready.indexOf(job)) : state.readyJobs,
+    readyBound: state.readyBound(),
+    waitingSlots: state.slots().waiting,
+    startsPerSecond: ratePerSecond(state.starts, state.nowMs),
+    groupSettledPerSecond: ratePerSecond(group.settledWindow, state.nowMs),
+    processorKnown: isProcessorKnown(state, job.processorType),
+    dueInMs: Math.max(0, job.dueMs - state.nowMs),
+  };
+}
+
+/** Whether the gate passes this group over: no worker waits for more, or somebody who holds less can run. */
+function isOverShare(state: MemoryState, group: GroupRecord): boolean {
+  const most = Math.ceil(state.config.fairQueue.maxShare * state.slots().live);
+  if (state.config.fairQueue.maxShare >= 1 || most === 0 || group.held < most) return false;
+  if (state.readyJobs >= state.slots().waiting) return true;
+  return state.fairTenants.items.some(({ groups }) =>
+    groups.items.some((other) => other.held < group.held && hasTokens(state, other)),
+  );
+}
+
+function hasTokens(state: MemoryState, group: GroupRecord): boolean {
+  const { cost } = group.lane.peek() ?? { cost: 1 };
+  const { owner: tenant } = group;
+  return [
+    slotOf(state, bucketOf(state, group), cost, group.readyCost),
+    slotOf(state, bucketOf(state, tenant), cost, tenant.readyCost),
+    slotOf(state, globalBucket(state), cost, state.readyCost),
+  ].every((slotUs) => slotUs <= state.nowUs);
+}
+
+function countAhead<T extends { start: number; seq: number; fairAt: number }>(
+  heap: FairHeap<T>,
+  me: T,
+  start: number,
+): number {
+  let count = 0;
+  for (const other of heap.items) {
+    if (other !== me && (other.start < start || (other.start === start && other.seq < me.seq))) count += 1;
+  }
+  return count;
+}
+
+function isProcessorKnown(state: MemoryState, type: string): boolean {
+  for (const { seenMs, processorTypes } of state.instances.values()) {
+    if (state.nowMs - seenMs < INSTANCE_TTL_MS && processorTypes.includes(type)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,26 @@
+import { integerOption, resolveOptions, textOption } from '@millrace/foundation';
+
+/** Which part of a list. */
+export interface PageRequest {
+  /** Of the page before; the first page without it. */
+  readonly cursor?: string | undefined;
+  /** At most so many, 1 to 1000 (100). */
+  readonly limit?: number | undefined;
+}
+
+const RULES = { cursor: textOption({ min: 1, max: 1000 }), limit: integerOption({ min: 1, max: 1000 }) };
+
+/**
+ * Completes and checks what a caller asks of a list.
+ * @param owner - the method, for messages.
+ * @param request - what the caller gave.
+ * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
+ */
+export const resolvePage = (
+  owner: string,
+  request: PageRequest,
+): { readonly limit: number; readonly cursor?: string } =>
+  resolveOptions<{ limit: number; cursor?: string }>(
+    { owner, defaults: { limit: 100 }, rules: RULES },
+    request as never,
+  );

@@ -1,0 +1,191 @@
+import { type MillraceError, type Rng, toWorkError } from '@millrace/foundation';
+import type { LeasedJob, LeaseRef, Outcome, SettleAnswer } from '../ports.js';
+import type { JobProcessorResponse, ProcessorRegistry } from '../processor.js';
+import { groupIdOf } from '../rules/ids.js';
+import { decideOutcome } from '../rules/retry.js';
+import { hasEnded } from '../states.js';
+import type { ThreadRunner } from '../thread-runner.js';
+import type { PoolCounters } from './counters.js';
+import type { PoolEnvironment } from './environment.js';
+import type { TakenJob } from './intake.js';
+import type { LeaseKeeper } from './lease-keeper.js';
+import { dataAsJson } from './read-answer.js';
+import { report } from './report.js';
+import { type EndedTry, JobRun, type RunEnvironment } from './run-job.js';
+import type { Settler } from './settler.js';
+
+/** A try that has been reported: what metrics and tests look at. */
+export interface SettledTry {
+  readonly job: LeasedJob;
+  readonly response: JobProcessorResponse;
+  /** undefined when the pool gave up on the store. */
+  readonly answer: SettleAnswer | undefined;
+}
+
+/** What tries work with. */
+export interface TriesEnvironment extends PoolEnvironment {
+  readonly processors: ProcessorRegistry;
+  readonly threads: ThreadRunner | undefined;
+  readonly counters: PoolCounters;
+  readonly keeper: LeaseKeeper;
+  readonly settler: Settler;
+  /** Told of every try that was reported. */
+  readonly onSettled: ((settled: SettledTry) => void) | undefined;
+}
+
+/** Brings taken jobs to their end: lease held, handler run, result reported, counted and logged. */
+export class JobTries {
+  readonly #environment: TriesEnvironment;
+  readonly #runEnvironment: RunEnvironment;
+  readonly #rng: Rng;
+  readonly #running = new Set<JobRun>();
+  readonly #abandoned = { count: 0 };
+
+  /** @param environment - see TriesEnvironment. */
+  constructor(environment: TriesEnvironment) {
+    const { processors, threads, config, clock, log } = environment;
+    this.#environment = environment;
+    this.#rng = environment.rng.fork('tries');
+    this.#runEnvironment = { processors, threads, config, clock, log, abandoned: this.#abandoned };
+  }
+
+  /** Handlers that run on though nobody waits for them any more. */
+  get abandoned(): number {
+    return this.#abandoned.count;
+  }
+
+  /**
+   * Runs one try and reports it.
+   * @param taken - the job and the age of its lease.
+   */
+  async work({ job, leasedAtMs }: TakenJob): Promise<void> {
+    const { keeper } = this.#environment;
+    const run = new JobRun(job, this.#runEnvironment, () => keeper.renew(lease));
+    const lease = keeper.hold(job, leasedAtMs, (reason) => run.abort(reason));
+    this.#running.add(run);
+    try {
+      const ended = await run.run();
+      // The try is over: from here a lease that is gone was ended by the settlement, or the fence will say so.
+      lease.onLoss = undefined;
+      this.#running.delete(run);
+      if (ended) await this.#report(job, ended);
+    } finally {
+      this.#running.delete(run);
+      keeper.release(lease);
+    }
+  }
+
+  /**
+   * Ends every try at once without a result.
+   * @param reason - the reason of their signals.
+   * @returns their leases, to be given back.
+   */
+  releaseAll(reason: MillraceError): LeaseRef[] {
+    const runs = [...this.#running];
+    this.#running.clear();
+    for (const run of runs) run.release(reason);
+    return runs.map(({ job: { key, jobId, token } }) => ({ key, jobId, token }));
+  }
+
+  async #report(job: LeasedJob, ended: EndedTry): Promise<void> {
+    const { settler, onSettled, log } = this.#environment;
+    const { key, jobId, token } = job;
+    const { durationMs } = ended;
+    const outcome = this.#outcomeOf(job, ended);
+    const answer = await settler.settle({ key, jobId, token, durationMs, outcome });
+    if (answer) this.#count(job, ended, outcome, answer);
+    try {
+      onSettled?.({ job, response: responseOf(job, ended), answer });
+    } catch (error) {
+      report(log, 'error', { err: error }, `onSettled failed: ${toWorkError(error).message}`);
+    }
+  }
+
+  #outcomeOf(job: LeasedJob, { verdict, processor }: EndedTry): Outcome {
+    const { config, log } = this.#environment;
+    const { processorType, retryCount } = job;
+    if (!verdict.success) {
+      const { error } = verdict;
+      const random = this.#rng.next();
+      return decideOutcome({ error, processorType, retryCount, policy: processor?.retry, config, random });
+    }
+    if (!config.keepResults || verdict.data === undefined) return { kind: 'success' };
+    const data = dataAsJson(verdict.data, config.limits.resultBytesMax);
+    if ('json' in data) return { kind: 'success', data: data.json };
+    report(log, 'debug', fieldsOf(job), `The result is not kept: ${data.why}`);
+    return { kind: 'success' };
+  }
+
+  #count(job: LeasedJob, ended: EndedTry, outcome: Outcome, answer: SettleAnswer): void {
+    const { counters, log } = this.#environment;
+    const fields = { ...fieldsOf(job), durationMs: ended.durationMs };
+    if (answer.status === 'stale' || answer.status === 'gone') {
+      if (answer.status === 'stale') counters.lateAcks += 1;
+      const why =
+        answer.status === 'stale' ? 'another lease holds or settled the job' : 'there is no such job';
+      report(log, 'warn', fields, `A result came too late and counts nothing: ${why}`);
+      return;
+    }
+    if (answer.status === 'cancelled') {
+      report(log, 'debug', fields, 'A result counts nothing: its group had ended');
+      return;
+    }
+    if (ended.timedOut) counters.timeouts += 1;
+    this.#countAccepted(job, ended, outcome, fields);
+    const { groupStatus } = answer;
+    if (groupStatus && hasEnded(groupStatus))
+      report(log, 'info', { group: groupIdOf(job.key), status: groupStatus }, `Group ended: ${groupStatus}`);
+  }
+
+  #countAccepted(job: LeasedJob, { processor, verdict }: EndedTry, outcome: Outcome, fields: object): void {
+    const { counters, config, log } = this.#environment;
+    if (outcome.kind === 'success') {
+      counters.success += 1;
+      report(log, 'debug', fields, 'Job done');
+      return;
+    }
+    const { code, message } = outcome.error;
+    const failure = { ...fields, code, err: verdict.success ? undefined : verdict.error.cause };
+    if (outcome.kind === 'retry') {
+      const { delayMs, reason, spendsRetry } = outcome;
+      if (!spendsRetry) {
+        report(log, 'debug', { ...failure, delayMs, reason }, `Job put off: ${message}`);
+        return;
+      }
+      counters.retries += 1;
+      const times = `${job.retryCount + 1}/${processor?.retry?.retries ?? config.workerPool.maxRetryCount}`;
+      report(log, 'warn', { ...failure, delayMs, reason }, `Retry ${times} in ${delayMs} ms: ${message}`);
+      return;
+    }
+    counters.failed += 1;
+    if (outcome.dead) {
+      counters.deadLetters += 1;
+      const { signature } = outcome;
+      report(
+        log,
+        'error',
+        { ...failure, signature },
+        `Dead letter after ${job.retryCount} retries: ${message}`,
+      );
+    } else report(log, 'debug', failure, `Job failed for good: ${message}`);
+  }
+}
+
+const fieldsOf = ({ key, jobId, processorType, attempt }: LeasedJob) => ({
+  group: groupIdOf(key),
+  job: jobId,
+  processorType,
+  attempt,
+});
+
+function responseOf(job: LeasedJob, { verdict, durationMs }: EndedTry): JobProcessorResponse {
+  const { jobId, processorType } = job;
+  const ids = { jobId, groupId: groupIdOf(job.key), processorType };
+  if (verdict.success) {
+    const { data } = verdict;
+    return { ...ids, success: true, ...(data !== undefined && { data }), durationMs };
+  }
+  const { message, code, retryable, retryAfterMs } = verdict.error;
+  const error = { message, code, retryable, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  return { ...ids, success: false, error, durationMs };
+}

@@ -1,0 +1,201 @@
+import { Lifecycle, type MillraceError, type Service, sleep, toWorkError } from '@millrace/foundation';
+import { ERRORS } from '../errors.js';
+import type { LeaseRef } from '../ports.js';
+import { groupIdOf } from '../rules/ids.js';
+import { Bell } from './bell.js';
+import { PAUSE_AFTER_ERROR_MS, type PoolEnvironment } from './environment.js';
+import { Loop } from './loop.js';
+import { report } from './report.js';
+
+/** Leases renewed in one call at most. */
+const RENEW_BATCH_MAX = 1000;
+
+/** Renewals in the life of a lease: two may fail before it expires. */
+const RENEWALS_PER_LEASE = 3;
+
+/** A lease that is being renewed. */
+export interface HeldLease {
+  readonly ref: LeaseRef;
+  /** `monotonicMs()` before the last call that renewed it: it lives until `ackTimeoutMs` after that at least. */
+  renewedAtMs: number;
+  /** Told once when the lease is lost or its round has ended; undefined when nobody wants to know any more. */
+  onLoss: ((reason: MillraceError) => void) | undefined;
+}
+
+/** Keeps the leases of running jobs alive, all in one call, and tells a job when its lease is gone. */
+export class LeaseKeeper implements Service {
+  readonly #environment: PoolEnvironment;
+  readonly #ackTimeoutMs: number;
+  readonly #everyMs: number;
+  readonly #held = new Set<HeldLease>();
+  readonly #bell = new Bell();
+  readonly #loop: Loop;
+  readonly #lifecycle: Lifecycle;
+  #renewing = false;
+  #unsubscribe: () => void = () => {};
+
+  /** @param environment - store, configuration, clock and logger count. */
+  constructor(environment: PoolEnvironment) {
+    const { clock, log, config } = environment;
+    this.#environment = environment;
+    this.#ackTimeoutMs = config.reliableQueue.ackTimeoutMs;
+    this.#everyMs = this.#ackTimeoutMs / RENEWALS_PER_LEASE;
+    this.#loop = new Loop({
+      name: 'LeaseKeeper',
+      clock,
+      log,
+      bell: this.#bell,
+      step: (signal) => this.#keep(signal),
+    });
+    this.#lifecycle = new Lifecycle('LeaseKeeper', { start: () => this.#open(), stop: () => this.#close() });
+  }
+
+  /** Begins to renew. */
+  start(): Promise<void> {
+    return this.#lifecycle.start();
+  }
+
+  /** Renews no more. */
+  stop(): Promise<void> {
+    return this.#lifecycle.stop();
+  }
+
+  /** The same as `stop`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /**
+   * Renews a lease from now on.
+   * @param ref - the lease.
+   * @param leasedAtMs - `monotonicMs()` not later than its beginning.
+   * @param onLoss - told once when it is gone.
+   * @returns the lease, for `release` and `renew`.
+   */
+  hold(ref: LeaseRef, leasedAtMs: number, onLoss: (reason: MillraceError) => void): HeldLease {
+    const { key, jobId, token } = ref;
+    const lease: HeldLease = { ref: { key, jobId, token }, renewedAtMs: leasedAtMs, onLoss };
+    this.#held.add(lease);
+    // Its answer came late (the first one was lost): the next round may come too late for it.
+    if (this.#environment.clock.monotonicMs() - leasedAtMs >= this.#everyMs) this.#bell.ring();
+    return lease;
+  }
+
+  /**
+   * Renews a lease no more.
+   * @param lease - from `hold`.
+   */
+  release(lease: HeldLease): void {
+    this.#held.delete(lease);
+  }
+
+  /**
+   * Renews one lease now.
+   * @param lease - from `hold`.
+   * @returns false when it is lost or released; true when it was renewed, or when the store did not answer and it has
+   * not expired yet.
+   */
+  async renew(lease: HeldLease): Promise<boolean> {
+    if (!this.#held.has(lease)) return false;
+    try {
+      await this.#renew([lease]);
+    } catch (error) {
+      this.#reportFailure(error, 1);
+      this.#dropExpired();
+    }
+    return this.#held.has(lease);
+  }
+
+  #open(): void {
+    const { store } = this.#environment;
+    // A cancelled group's tries see it at once, not only with their next renewal.
+    this.#unsubscribe = store.wakeUps.subscribe(({ type, groupId }) => {
+      if (type === 'group.failed' && this.#holdsOf(groupId)) this.#bell.ring();
+    });
+    this.#loop.start();
+  }
+
+  #close(): Promise<void> {
+    this.#unsubscribe();
+    return this.#loop.stop();
+  }
+
+  #holdsOf(groupId: string): boolean {
+    for (const { ref } of this.#held) if (groupIdOf(ref.key) === groupId) return true;
+    return false;
+  }
+
+  /**
+   * One round. It does not wait for the store: were a call to hang, leases would expire unnoticed.
+   * @returns when to look again.
+   */
+  #keep(signal: AbortSignal): number {
+    this.#dropExpired();
+    if (!this.#renewing && this.#held.size > 0) void this.#renewAll(signal);
+    const { clock } = this.#environment;
+    let oldestMs = clock.monotonicMs();
+    for (const { renewedAtMs } of this.#held) oldestMs = Math.min(oldestMs, renewedAtMs);
+    return Math.max(1, Math.min(this.#everyMs, oldestMs + this.#ackTimeoutMs - clock.monotonicMs()));
+  }
+
+  async #renewAll(signal: AbortSignal): Promise<void> {
+    this.#renewing = true;
+    const leases = [...this.#held];
+    try {
+      for (let from = 0; from < leases.length; from += RENEW_BATCH_MAX)
+        await this.#renew(leases.slice(from, from + RENEW_BATCH_MAX));
+    } catch (error) {
+      this.#reportFailure(error, leases.length);
+      // Short leases leave no second to waste.
+      const pauseMs = Math.min(PAUSE_AFTER_ERROR_MS, this.#everyMs / RENEWALS_PER_LEASE);
+      await sleep(this.#environment.clock, pauseMs, signal);
+      this.#bell.ring();
+    } finally {
+      this.#renewing = false;
+    }
+  }
+
+  async #renew(leases: readonly HeldLease[]): Promise<void> {
+    const { store, clock } = this.#environment;
+    const sentAtMs = clock.monotonicMs();
+    const answers = await store.leases.renew(leases.map(({ ref }) => ref));
+    leases.forEach((lease, index) => {
+      const { key, jobId } = lease.ref;
+      switch (answers[index]) {
+        case 'ok':
+          lease.renewedAtMs = Math.max(lease.renewedAtMs, sentAtMs);
+          break;
+        case 'cancelled':
+          this.#lose(lease, ERRORS.create('CANCELLED', { group: groupIdOf(key) }), 'Its group has ended');
+          break;
+        default:
+          this.#lose(lease, ERRORS.create('LEASE_LOST', { job: jobId }), `The lease of job ${jobId} is lost`);
+      }
+    });
+  }
+
+  #dropExpired(): void {
+    const expiredMs = this.#environment.clock.monotonicMs() - this.#ackTimeoutMs;
+    for (const lease of this.#held) {
+      if (lease.renewedAtMs > expiredMs) continue;
+      const what = `The lease of job ${lease.ref.jobId} could not be renewed in ${this.#ackTimeoutMs} ms`;
+      this.#lose(lease, ERRORS.create('LEASE_LOST', { job: lease.ref.jobId }), what);
+    }
+  }
+
+  #lose(lease: HeldLease, reason: MillraceError, what: string): void {
+    const { ref, onLoss } = lease;
+    // Released meanwhile, or only its settlement is under way, which may have ended the lease itself.
+    if (!this.#held.delete(lease) || !onLoss) return;
+    lease.onLoss = undefined;
+    const fields = { group: groupIdOf(ref.key), job: ref.jobId, code: reason.code };
+    report(this.#environment.log, 'warn', fields, `${what}; its signal aborts`);
+    onLoss(reason);
+  }
+
+  #reportFailure(error: unknown, leases: number): void {
+    const { code, message } = toWorkError(error);
+    const { log } = this.#environment;
+    report(log, 'error', { code, leases, err: error }, `Renewing leases failed: ${message}`);
+  }
+}

@@ -1,0 +1,402 @@
+import type {
+  DeadLetter,
+  DeadLetterSignature,
+  GroupEvent,
+  GroupPatch,
+  GroupResult,
+  GroupView,
+  InstanceView,
+  JobView,
+  Page,
+  QueuesView,
+  TenantPatch,
+  TenantShare,
+  TenantView,
+} from './model.js';
+import type { ExplainFacts } from './rules/explain.js';
+import type {
+  BackpressureDestination,
+  GroupStatus,
+  JobStatus,
+  NonReadyReason,
+  PriorityLevel,
+} from './states.js';
+
+/*
+ * What the core needs of a store, split by who calls it. Rules for every adapter:
+ * - each member is one atomic step; it reads and checks everything before it writes anything;
+ * - time is the store's own, so all durations that leave it are relative (`…InMs`);
+ * - a refusal is an answer, never a throw: the only thing thrown is `BACKEND_UNAVAILABLE`;
+ * - every step is bounded by a number it is given, or by a constant of the adapter;
+ * - every member may be called again after a lost answer: ids and tokens make the repeat harmless.
+ */
+
+/** The stored id of a group, `tenant/id`: see `formatScopedId`. */
+export type GroupKey = string;
+
+/** A group as it is registered: ids checked, defaults in place. */
+export interface GroupDefinition {
+  readonly key: GroupKey;
+  readonly tenant: string;
+  readonly tenantId: string;
+  readonly weight: number;
+  readonly priorityLevel: PriorityLevel;
+  readonly rps?: number;
+  readonly burst?: number;
+  readonly concurrency?: number;
+  readonly timeoutMs: number;
+  /** Milliseconds since 1970. */
+  readonly deadline?: number;
+  readonly traceparent: string;
+}
+
+/** A job as it is registered: id and payload checked. */
+export interface NewJob {
+  readonly id: string;
+  readonly processorType: string;
+  /** JSON. */
+  readonly payload: string;
+  readonly cost: number;
+  /** What it counts in the fair order, where a function says so. */
+  readonly charge?: number;
+  readonly notBefore?: number;
+  readonly deadline?: number;
+  readonly traceparent?: string;
+}
+
+/** What became of a batch of new jobs. A refused batch leaves nothing behind. */
+export type AddAnswer =
+  | { readonly kind: 'added'; readonly added: number; readonly known: number; readonly registered: number }
+  | { readonly kind: 'sealed'; readonly unknown: number }
+  | {
+      readonly kind: 'full';
+      readonly scope: 'engine' | 'tenant';
+      readonly queued: number;
+      readonly max: number;
+    };
+
+/** The answer of a step that changes a group. */
+export type GroupAnswer =
+  | { readonly kind: 'done'; readonly status: GroupStatus; readonly changed: boolean }
+  | { readonly kind: 'ended'; readonly status: GroupStatus }
+  | { readonly kind: 'not-found' };
+
+/** Changes groups and tenants; called by BulkActionService. */
+export interface GroupStore {
+  create(definition: GroupDefinition): Promise<'created' | 'known' | 'conflict'>;
+  /**
+   * Registers jobs; known ids are left alone.
+   * @param definition - the group, made with this definition when it does not exist.
+   * @param jobs - at most `ADD_BATCH_MAX`.
+   * @param incoming - jobs of the whole call that are not stored yet, these included: refused early when they cannot fit.
+   */
+  add(definition: GroupDefinition, jobs: readonly NewJob[], incoming: number): Promise<AddAnswer>;
+  seal(
+    key: GroupKey,
+    total?: number,
+  ): Promise<GroupAnswer | { readonly kind: 'mismatch'; readonly registered: number }>;
+  /** O(1); after the answer no job of the group starts. */
+  cancel(key: GroupKey): Promise<GroupAnswer>;
+  /** After the answer no job of the group starts until `resume`. */
+  pause(key: GroupKey): Promise<GroupAnswer>;
+  resume(key: GroupKey): Promise<GroupAnswer>;
+  update(key: GroupKey, patch: GroupPatch): Promise<GroupAnswer>;
+  /** Makes the tenant when it does not exist. */
+  updateTenant(tenantId: string, patch: TenantPatch): Promise<void>;
+}
+
+/** How many jobs one `add` takes at most. */
+export const ADD_BATCH_MAX = 1000;
+
+/** Which groups to list. */
+export interface GroupFilter {
+  readonly tenant?: string | undefined;
+  readonly tenantId?: string | undefined;
+  readonly status?: GroupStatus | undefined;
+}
+
+/** Looks without changing anything; called by BulkActionService. */
+export interface StoreViews {
+  group(key: GroupKey): Promise<GroupView | undefined>;
+  /** The result of a round (the last one that ended). */
+  result(key: GroupKey, round?: number): Promise<GroupResult | undefined>;
+  job(key: GroupKey, jobId: string): Promise<JobView | undefined>;
+  /** Newest first. */
+  groups(filter: GroupFilter, limit: number, cursor?: string): Promise<Page<GroupView>>;
+  jobs(
+    key: GroupKey,
+    filter: { readonly state?: JobStatus | undefined },
+    limit: number,
+    cursor?: string,
+  ): Promise<Page<JobView>>;
+  tenant(tenantId: string): Promise<TenantView | undefined>;
+  /** Those who want or were served something lately, the busiest first. */
+  fairness(limit: number): Promise<readonly TenantShare[]>;
+  queues(): Promise<QueuesView>;
+  explain(key: GroupKey, jobId: string): Promise<ExplainFacts | undefined>;
+}
+
+/** What a look into the fair queue moved. */
+export interface FetchAnswer {
+  readonly ready: number;
+  readonly nonReady: number;
+  /** Refused by a cap, a limit or their deadline, left in place or failed. */
+  readonly rejected: number;
+  /** Whether ready could take more when the step ended. */
+  readonly room: boolean;
+  /** When it is worth looking again without a wake-up; absent: only a wake-up can help. */
+  readonly nextInMs?: number;
+}
+
+/** What a look at the due jobs moved. */
+export interface DispatchAnswer {
+  /** Out of non-ready, and those of them straight into ready. */
+  readonly moved: number;
+  readonly ready: number;
+  readonly skipped: boolean;
+  readonly nextInMs?: number;
+}
+
+/** Why the gate refused, or `none`. */
+export type AdmitReason =
+  | 'NONE'
+  | 'TURN'
+  | 'PAUSED'
+  | 'GROUP_CAP'
+  | 'TENANT_CAP'
+  | 'READY_FULL'
+  | 'RATE_LIMITED'
+  | 'DEADLINE_EXCEEDED'
+  | 'CANCELLED'
+  | 'NOT_DUE'
+  | 'NOT_WAITING';
+
+/** The gate's answer for one job. */
+export interface Admission {
+  readonly accepted: boolean;
+  readonly destination: BackpressureDestination;
+  readonly reason: AdmitReason;
+}
+
+/** The one gate into ready; called by Fetcher, Dispatcher and BackpressureService. */
+export interface Gate {
+  /** Fair queue → ready, at most `max`, as far as gate and ready bound allow. */
+  fetch(max: number): Promise<FetchAnswer>;
+  /** Due non-ready → ready or the head of its lane, at most `max`. */
+  dispatch(max: number): Promise<DispatchAnswer>;
+  /** One waiting job; undefined when there is no such job. */
+  admit(key: GroupKey, jobId: string): Promise<Admission | undefined>;
+  /** Whether a start of this cost had its tokens now, and when it will; spends nothing. */
+  checkRate(
+    key: GroupKey,
+    cost: number,
+  ): Promise<{ readonly allowed: boolean; readonly nextInMs: number } | undefined>;
+}
+
+/** Names one lease; the token fences everybody else off. */
+export interface LeaseRef {
+  readonly key: GroupKey;
+  readonly jobId: string;
+  readonly token: number;
+}
+
+/** A job under a lease of `reliableQueue.ackTimeoutMs`. */
+export interface LeasedJob extends LeaseRef {
+  readonly tenant: string;
+  readonly tenantId: string;
+  readonly processorType: string;
+  /** JSON. */
+  readonly payload: string;
+  readonly cost: number;
+  readonly retryCount: number;
+  /** The number of this try, from 1. */
+  readonly attempt: number;
+  readonly createdAt: number;
+  /** How long it waited since it could have started. */
+  readonly waitedMs: number;
+  /** The earlier of the job's and the group's, milliseconds since 1970. */
+  readonly deadline?: number;
+  readonly traceparent: string;
+}
+
+/** A request for jobs. */
+export interface ReserveRequest {
+  readonly instanceId: string;
+  /** One higher with every new request; the same number again asks for the same answer again. */
+  readonly seq: number;
+  readonly max: number;
+}
+
+/** The answer to a request for jobs. */
+export interface ReserveAnswer {
+  readonly jobs: readonly LeasedJob[];
+  /** Ready entries whose job record was gone: removed, to be logged. */
+  readonly missing: readonly { readonly key: GroupKey; readonly jobId: string }[];
+  /** Jobs sent to non-ready for want of a token. */
+  readonly rateDenied: number;
+}
+
+/** What a try came to. */
+export type Outcome =
+  | { readonly kind: 'success'; readonly data?: string }
+  | {
+      /** Again after `delayMs`; `spendsRetry` raises retryCount. */
+      readonly kind: 'retry';
+      readonly error: { readonly code: string; readonly message: string };
+      readonly reason: NonReadyReason;
+      readonly delayMs: number;
+      readonly spendsRetry: boolean;
+    }
+  | {
+      /** For good; `dead` keeps it as a dead letter. */
+      readonly kind: 'failure';
+      readonly error: { readonly code: string; readonly message: string };
+      readonly dead: boolean;
+      readonly signature: string;
+    };
+
+/** One try reported. */
+export interface Settlement extends LeaseRef {
+  readonly durationMs: number;
+  readonly outcome: Outcome;
+}
+
+/**
+ * accepted: counted, now or when the same token was reported first. stale: another lease holds or settled the job.
+ * cancelled: its round had ended; lease and slot are free now. gone: no such job.
+ */
+export interface SettleAnswer {
+  readonly status: 'accepted' | 'stale' | 'cancelled' | 'gone';
+  /** Accepted only: what the job is now, and whether its group has ended. */
+  readonly jobStatus?: JobStatus;
+  readonly groupStatus?: GroupStatus;
+}
+
+/** What recovery did with expired leases. */
+export interface RecoverAnswer {
+  /** All whose lease was taken away, the dead ones too. */
+  readonly recovered: number;
+  /** Failed as `ORPHANED`: past `maxOrphanCount`. */
+  readonly dead: readonly { readonly key: GroupKey; readonly jobId: string }[];
+  /** Whether more are waiting. */
+  readonly more: boolean;
+}
+
+/** Leases; called by the worker pool. */
+export interface Leases {
+  reserve(request: ReserveRequest): Promise<ReserveAnswer>;
+  /** In the order asked. `lost`: somebody else has it or it was settled. `cancelled`: its round has ended. */
+  renew(leases: readonly LeaseRef[]): Promise<readonly ('ok' | 'lost' | 'cancelled')[]>;
+  /** In the order asked. */
+  settle(settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]>;
+  /** Ends leases without a result: through the gate into ready, else to the head of the lane. Retry counts stay. */
+  giveBack(
+    leases: readonly LeaseRef[],
+  ): Promise<readonly ('ready' | 'lane' | 'stale' | 'cancelled' | 'gone')[]>;
+  /**
+   * Takes expired leases away.
+   * @param randoms - one number of [0, 1) for each lease to recover at most: the jitter of its back-off.
+   */
+  recover(randoms: readonly number[]): Promise<RecoverAnswer>;
+  /** Gives back what this instance has in flight, at most `max`. */
+  giveBackAll(
+    instanceId: string,
+    max: number,
+  ): Promise<{ readonly returned: number; readonly more: boolean }>;
+}
+
+/** Removes what nobody needs any more, in bounded steps. */
+export interface Upkeep {
+  /** Entries of cancelled rounds, job records, groups and dead letters past their retention. */
+  sweep(max: number): Promise<{ readonly swept: number; readonly more: boolean; readonly nextInMs?: number }>;
+}
+
+/** Which dead letters; nothing given: all. */
+export interface DeadLetterFilter {
+  readonly key?: GroupKey | undefined;
+  readonly jobId?: string | undefined;
+  readonly signature?: string | undefined;
+  /** The namespace. */
+  readonly tenant?: string | undefined;
+}
+
+/** Jobs that failed for good; called by DeadLetterService. */
+export interface DeadLetterStore {
+  /** Newest first. */
+  list(filter: DeadLetterFilter, limit: number, cursor?: string): Promise<Page<DeadLetter>>;
+  /** The most frequent first. */
+  signatures(
+    filter: Pick<DeadLetterFilter, 'tenant' | 'key'>,
+    limit: number,
+  ): Promise<readonly DeadLetterSignature[]>;
+  /** Back into the lanes with retry counts 0, at most `max`; an ended group opens its next round. */
+  redrive(filter: DeadLetterFilter, max: number): Promise<{ readonly moved: number; readonly more: boolean }>;
+  purge(filter: DeadLetterFilter, max: number): Promise<{ readonly moved: number; readonly more: boolean }>;
+}
+
+/** What an instance says of itself with every heartbeat. */
+export interface Heartbeat {
+  readonly id: string;
+  readonly startedAt: number;
+  readonly slots: number;
+  readonly waiting: number;
+  readonly processorTypes: readonly string[];
+}
+
+/** Who is alive; an instance not heard of for `INSTANCE_TTL_MS` is not. */
+export interface Instances {
+  heartbeat(instance: Heartbeat): Promise<void>;
+  leave(instanceId: string): Promise<void>;
+  list(): Promise<readonly InstanceView[]>;
+}
+
+/** How long an instance counts as alive after its last word. */
+export const INSTANCE_TTL_MS = 15_000;
+
+/** Effects that happen once; called by IdempotencyService. */
+export interface IdempotencyStore {
+  begin(
+    key: string,
+    token: string,
+    leaseMs: number,
+  ): Promise<
+    | { readonly kind: 'run' }
+    | { readonly kind: 'busy'; readonly retryInMs: number }
+    | { readonly kind: 'done'; readonly result: string }
+  >;
+  /** False when the token no longer holds the lease. */
+  renew(key: string, token: string, leaseMs: number): Promise<boolean>;
+  finish(key: string, token: string, result: string, ttlMs: number): Promise<boolean>;
+  release(key: string, token: string): Promise<void>;
+}
+
+/** fetch: a lane may have work, or ready has room. work: ready has jobs. dispatch: an earlier due time. */
+export type WakeUpKind = 'fetch' | 'work' | 'dispatch';
+
+/** Hints; a lost one costs one interval. */
+export interface WakeUps {
+  /** @returns a function that ends the listening. */
+  listen(kind: WakeUpKind, ring: () => void): () => void;
+  /** @returns a function that ends the subscription. */
+  subscribe(listener: (event: GroupEvent) => void): () => void;
+}
+
+/** All that the engine needs of a store. */
+export interface BulkStore {
+  readonly groups: GroupStore;
+  readonly views: StoreViews;
+  readonly gate: Gate;
+  readonly leases: Leases;
+  readonly upkeep: Upkeep;
+  readonly deadLetters: DeadLetterStore;
+  readonly instances: Instances;
+  readonly once: IdempotencyStore;
+  readonly wakeUps: WakeUps;
+  /** Opens what the store needs. */
+  start(): Promise<void>;
+  /** Closes it; nothing may be called afterwards. */
+  stop(): Promise<void>;
+}
+
+/** How many failed tries a job keeps. */
+export const FAILED_TRIES_KEPT = 5;
