@@ -18,8 +18,6 @@ import * as settling from './store-contract/settling.js';
 import type { OpenStore, StoreHarness } from './store-contract/tools.js';
 import * as viewing from './store-contract/viewing.js';
 
-export type { OpenStore, StoreHarness } from './store-contract/tools.js';
-
 /**
  * The one suite that every `BulkStore` passes. After each test every count must agree with every place.
  * @param name - of the store: `'memory'`.

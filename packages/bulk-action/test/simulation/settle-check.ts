@@ -1,6 +1,6 @@
 import type { SettleAnswer, Settlement } from '../../src/ports.js';
 import type { TruthJob } from './truth.js';
-import type { WitnessParts } from './witness.js';
+import type { WitnessParts } from './witness-parts.js';
 
 /** I4 and I2 at every settlement: the holder of a lease is heard once, and nobody else changes anything. */
 export class SettleCheck {

@@ -1,5 +1,4 @@
 import type { GroupPatch, TenantPatch } from '../../src/model.js';
-import type { ResolvedBulkActionConfig } from '../../src/options.js';
 import {
   type AddAnswer,
   type BulkStore,
@@ -16,26 +15,14 @@ import {
   type Settlement,
 } from '../../src/ports.js';
 import { brief } from './brief.js';
-import type { Tally } from './chaos.js';
 import type { Execute } from './faulty-store.js';
 import { RateCheck } from './rate-check.js';
-import type { Scheduler, SimClock, SimProcess } from './scheduler.js';
+import type { SimProcess } from './scheduler.js';
 import { SettleCheck } from './settle-check.js';
-import { patchLimits, type Truth, type TruthJob, type Violations } from './truth.js';
+import { patchLimits, type TruthJob } from './truth.js';
+import type { WitnessParts } from './witness-parts.js';
 
 type Look = (process: SimProcess, args: readonly unknown[], answer: unknown) => void | Promise<void>;
-
-/** What a witness needs. */
-export interface WitnessParts {
-  readonly store: BulkStore;
-  readonly config: ResolvedBulkActionConfig;
-  readonly truth: Truth;
-  readonly violations: Violations;
-  readonly scheduler: Scheduler;
-  /** The store's. */
-  readonly clock: SimClock;
-  readonly tally: Tally;
-}
 
 /** Answers that some seed must have met: a refusal that never comes is not tested. */
 export const OUTCOMES = [

@@ -81,7 +81,7 @@ export async function fill(
   expect(answer).toMatchObject({ kind: 'added', added: added.length });
 }
 
-export const ref = ({ key, jobId, token }: LeaseRef): LeaseRef => ({ key, jobId, token });
+const ref = ({ key, jobId, token }: LeaseRef): LeaseRef => ({ key, jobId, token });
 
 const settlement = (lease: LeaseRef, outcome: Outcome, durationMs: number): Settlement => ({
   ...ref(lease),
