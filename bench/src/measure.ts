@@ -1,6 +1,9 @@
 /** One contender: `sample` does the work once and answers what it cost (smaller is better, same unit on both sides). */
 export interface Side {
   readonly name: string;
+  /** Of a peer: the least ratio against it and the aim, where they differ from the row's. */
+  readonly bar?: number;
+  readonly aim?: number;
   sample(): Promise<number>;
 }
 

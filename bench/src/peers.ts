@@ -9,6 +9,10 @@ export const PEER_SETTINGS = {
   'p-retry': 'same retries; minTimeout 0, factor 1 where a try fails, else its defaults',
   'p-timeout': 'same milliseconds',
   fastq: 'promise API, concurrency 1, no-op worker; filled while paused, then drained',
+  bullmq:
+    'one queue (it has no groups), addBulk of 1,000 with 4 under way, removeOnComplete, no QueueEvents, worker concurrency as ours, ioredis with RESP2 and no auto-pipelining (slower), the rest as it comes',
+  'bee-queue':
+    'one queue (it has no groups), saveAll of 1,000 with 4 under way, removeOnSuccess, getEvents, sendEvents and storeJobs off, worker concurrency as ours, the rest as it comes',
   piscina: 'minThreads = maxThreads = 2, idleTimeout 60 s, same module',
 } as const;
 

@@ -1,3 +1,4 @@
+import type { Gauge } from './gauges.js';
 import type { Side } from './measure.js';
 
 /** One line of a benchmark: the same work done by us and by each peer. */
@@ -26,6 +27,10 @@ export interface Bench {
   readonly warmUps: number;
   /** Makes the rows; with `smoke` each does as little work as still shows that it runs. */
   rows(options: { readonly smoke: boolean }): readonly Row[];
+  /** Makes the lines that have no peer, run as often as a row has pairs. */
+  gauges?(options: { readonly smoke: boolean }): readonly Gauge[];
+  /** Ends what the rows have started. */
+  close?(): Promise<void>;
 }
 
 const benches = new Map<string, Bench>();

@@ -3,34 +3,77 @@ import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import './async-utils.js';
+import './bulk.js';
 import './bulk-memory.js';
 import './runtime.js';
+import { type GaugeResult, gaugeTable, runGauge } from './gauges.js';
 import { type Comparison, compare } from './measure.js';
 import { type Bench, type Row, registeredBenches } from './registry.js';
 
 // A bar says "not slower than": a twentieth is left to the noise of the machine.
 const TOLERANCE = 0.95;
 
+/** A comparison with what was asked of it: some peers set a bar of their own. */
+interface JudgedComparison extends Comparison {
+  readonly bar: number;
+  readonly aim: number;
+  readonly passed: boolean;
+}
+
 interface RowResult {
   readonly work: string;
   readonly unit: string;
   readonly bar: number;
   readonly aim: number;
-  readonly comparisons: readonly Comparison[];
+  readonly ceiling?: number;
+  readonly comparisons: readonly JudgedComparison[];
   /** A peer against itself: how far from 1 the same code lands on this machine in this run. */
   readonly noise: Comparison;
   readonly passed: boolean;
 }
 
 async function runRow(row: Row, pairs: number, warmUps: number): Promise<RowResult> {
-  const comparisons: Comparison[] = [];
-  for (const peer of row.peers) comparisons.push(await compare(row.ours, peer, pairs, warmUps));
+  const comparisons: JudgedComparison[] = [];
+  const { ceiling = Number.POSITIVE_INFINITY } = row;
+  for (const peer of row.peers) {
+    const comparison = await compare(row.ours, peer, pairs, warmUps);
+    const { bar = row.bar, aim = row.aim } = peer;
+    const passed = comparison.ratio >= bar * TOLERANCE && comparison.oursCost <= ceiling;
+    comparisons.push({ ...comparison, bar, aim, passed });
+  }
   const [first] = row.peers;
   if (!first) throw new Error(`'${row.work}' has no peer to stand beside`);
   const noise = await compare(first, first, pairs, 1);
-  const { work, unit, bar, aim, ceiling = Number.POSITIVE_INFINITY } = row;
-  const passed = comparisons.every(({ ratio, oursCost }) => ratio >= bar * TOLERANCE && oursCost <= ceiling);
-  return { work, unit, bar, aim, comparisons, noise, passed };
+  const { work, unit, bar, aim } = row;
+  const limit = row.ceiling === undefined ? {} : { ceiling };
+  const passed = comparisons.every((comparison) => comparison.passed);
+  return { work, unit, bar, aim, ...limit, comparisons, noise, passed };
+}
+
+interface BenchResults {
+  readonly results: readonly RowResult[];
+  readonly gauges: readonly GaugeResult[];
+}
+
+async function runBench(bench: Bench, smoke: boolean): Promise<BenchResults> {
+  const results: RowResult[] = [];
+  const gauges: GaugeResult[] = [];
+  // A full run takes minutes.
+  const announce = (work: string) => smoke || console.error(`${bench.name}: ${work}`);
+  try {
+    for (const row of bench.rows({ smoke })) {
+      announce(row.work);
+      const { pairs = bench.pairs, warmUps = bench.warmUps } = row;
+      results.push(await runRow(row, smoke ? 1 : pairs, smoke ? 0 : warmUps));
+    }
+    for (const gauge of bench.gauges?.({ smoke }) ?? []) {
+      announce(gauge.work);
+      gauges.push(await runGauge(gauge, smoke ? 1 : bench.pairs));
+    }
+  } finally {
+    await bench.close?.();
+  }
+  return { results, gauges };
 }
 
 function print(bench: Bench, results: readonly RowResult[], smoke: boolean): void {
@@ -50,8 +93,8 @@ function print(bench: Bench, results: readonly RowResult[], smoke: boolean): voi
     ],
     style: { head: [], border: [] },
   });
-  for (const { work, unit, comparisons, noise, bar, aim, passed } of results)
-    for (const { peer, oursCost, peerCost, ratio, spread } of comparisons)
+  for (const { work, unit, ceiling, comparisons, noise } of results)
+    for (const { peer, oursCost, peerCost, ratio, spread, bar, aim, passed } of comparisons)
       table.push([
         work,
         `${oursCost.toFixed(0)} ${unit}`,
@@ -60,7 +103,7 @@ function print(bench: Bench, results: readonly RowResult[], smoke: boolean): voi
         `${ratio.toFixed(2)} ×`,
         percent(spread),
         `${noise.ratio.toFixed(2)} × ${percent(noise.spread)}`,
-        `≥ ${bar}`,
+        ceiling === undefined ? `≥ ${bar}` : `≥ ${bar}, ≤ ${ceiling} ${unit}`,
         aim,
         smoke ? 'not judged' : passed ? 'ok' : 'MISSED',
       ]);
@@ -94,15 +137,19 @@ async function main(): Promise<number> {
   let missed = 0;
   for (const bench of known) {
     if (positionals.length > 0 && !positionals.includes(bench.name)) continue;
-    const results: RowResult[] = [];
-    for (const row of bench.rows({ smoke }))
-      results.push(
-        await runRow(row, smoke ? 1 : (row.pairs ?? bench.pairs), smoke ? 0 : (row.warmUps ?? bench.warmUps)),
-      );
+    const { results, gauges } = await runBench(bench, smoke);
     print(bench, results, smoke);
-    if (!smoke) missed += results.filter((result) => !result.passed).length;
+    if (gauges.length > 0) console.log(gaugeTable(gauges, smoke));
+    if (!smoke) missed += [...results, ...gauges].filter((result) => !result.passed).length;
     mkdirSync('.results/bench', { recursive: true });
-    const report = { bench: bench.name, smoke, machine: machine(), settings: bench.settings, results };
+    const report = {
+      bench: bench.name,
+      smoke,
+      machine: machine(),
+      settings: bench.settings,
+      results,
+      gauges,
+    };
     writeFileSync(`.results/bench/${bench.name}.json`, `${JSON.stringify(report, null, 2)}\n`);
   }
   if (missed > 0) console.error(`${missed} of the rows above missed the bar`);

@@ -29,6 +29,25 @@ describe('npm run bench', () => {
     }
   });
 
+  it('bulk: every row on Redis runs beside BullMQ and bee-queue, and fair order, rate and waits are read', async () => {
+    const { stdout } = await bench('bulk', '--smoke');
+    expect(stdout).toContain('bullmq 6.');
+    expect(stdout).toContain('bee-queue 2.');
+    const { results, gauges } = JSON.parse(readFileSync(`${root}/.results/bench/bulk.json`, 'utf8'));
+    expect(results).toHaveLength(5);
+    for (const { work, comparisons } of results) {
+      for (const { oursCost, peerCost } of comparisons) {
+        expect(oursCost, work).toBeGreaterThan(0);
+        expect(peerCost, work).toBeGreaterThan(0);
+      }
+    }
+    const readings = gauges.flatMap(
+      (gauge: { readings: { name: string; median: number }[] }) => gauge.readings,
+    );
+    expect(readings).toHaveLength(8);
+    for (const { name, median } of readings) expect(median, name).toBeTypeOf('number');
+  });
+
   it('names the benchmarks it knows when asked for another', async () => {
     const failure = await bench('teapot').catch((error: { code: number; stderr: string }) => error);
     expect(failure).toMatchObject({ code: 2 });

@@ -6,6 +6,10 @@ import { seededRng } from '@millrace/foundation';
 import Table from 'cli-table3';
 import { registeredScenarios, type Scenario, type Verdict } from './registry.js';
 import './scenarios/abort-storm.js';
+import './scenarios/bulk-corrupt-record.js';
+import './scenarios/bulk-memory-full.js';
+import './scenarios/bulk-redis.js';
+import './scenarios/bulk-workers.js';
 import './scenarios/redis-queue.js';
 import './scenarios/runner-killed.js';
 

@@ -86,6 +86,11 @@ export const ERRORS = defineErrors('bulk-action', {
     status: 500,
     retryable: false,
   },
+  RECORD_CORRUPTED: {
+    message: 'The record of the job {job} is damaged',
+    status: 500,
+    retryable: false,
+  },
   CANCELLED: { message: 'The group {group} was cancelled', status: 499, retryable: false },
   GROUP_TIMEOUT: {
     message: 'The group {group} made no progress for {timeoutMs} ms',

@@ -21,6 +21,7 @@ const CONTRACT = {
   PROCESSOR_CONFLICT: [500, false],
   LEASE_LOST: [409, true],
   ORPHANED: [500, false],
+  RECORD_CORRUPTED: [500, false],
   CANCELLED: [499, false],
   GROUP_TIMEOUT: [504, false],
   AGGREGATION_FAILED: [500, false],

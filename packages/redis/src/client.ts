@@ -1,4 +1,5 @@
 import { Lifecycle, MillraceError, type Service, type ServiceState, sleep } from '@millrace/foundation';
+import { Channels } from './channels.js';
 import { toRedisError, verdictOf } from './failure.js';
 import { Link, type RedisArgument, type RedisCommand } from './link.js';
 import { Markers } from './markers.js';
@@ -32,6 +33,8 @@ export class RedisConnection implements Service, ScriptRunner {
   readonly options: ResolvedRedisConnectionOptions;
   /** Where to wait for wake-ups; see {@link Markers}. */
   readonly markers: Markers;
+  /** Where to listen to what is published; see {@link Channels}. */
+  readonly channels: Channels;
   readonly #link: Link;
   readonly #lifecycle: Lifecycle;
   #starting: Promise<void> | undefined;
@@ -44,6 +47,7 @@ export class RedisConnection implements Service, ScriptRunner {
     this.options = resolveRedisConnectionOptions(options);
     this.#link = new Link(this.options, 'commands');
     this.markers = new Markers(this.options, this.#link);
+    this.channels = new Channels(this.options);
     this.#lifecycle = new Lifecycle('The Redis connection', {
       start: () => this.#link.open(),
       stop: () => {},
@@ -80,6 +84,7 @@ export class RedisConnection implements Service, ScriptRunner {
   stop(): Promise<void> {
     // Not a step of the lifecycle: markers may be waited for without a start, and both end at once.
     this.markers.stop();
+    this.channels.stop();
     this.#link.stop();
     return this.#lifecycle.stop();
   }

@@ -5,6 +5,7 @@
  *
  * @packageDocumentation
  */
+export { Channels } from './channels.js';
 export { type CallOptions, type PipelineOutcomes, RedisConnection } from './client.js';
 export { compareFolder, compareHeader } from './compare-header.js';
 export { ERRORS } from './errors.js';

@@ -157,6 +157,9 @@ function revive(jobs: Map<string, JobRecord>, order: JobRecord[], letter: DeadRe
     letter.createdAt,
   );
   job.attempts = letter.attempts;
+  job.startedAt = letter.startedAt;
+  job.settledToken = letter.record.settledToken;
+  job.settled = letter.record.settled;
   job.failedTries = [...letter.failedTries];
   jobs.set(id, job);
   order.push(job);

@@ -1,11 +1,13 @@
 import type { FailedTry } from '../model.js';
-import type { GroupRecord } from './records.js';
+import type { GroupRecord, JobRecord } from './records.js';
 
 /** A dead letter: a full copy of the job, so that it outlives the job's record. */
 export interface DeadRecord {
   readonly seq: number;
   readonly group: GroupRecord;
   readonly jobId: string;
+  /** For the answer that its last settlement got: a repeat gets it again, also after a redrive. */
+  readonly record: JobRecord;
   readonly processorType: string;
   readonly payload: string;
   readonly cost: number;

@@ -6,8 +6,8 @@ export const memoryInstances = (state: MemoryState): Instances => ({
   heartbeat: async (instance) =>
     state.step(() => {
       const known = state.instances.get(instance.id);
-      const { seq = 0, answer = [] } = known ?? {};
-      state.instances.set(instance.id, { ...instance, seenMs: state.nowMs, seq, answer });
+      const { seq = 0, answer = [], suspects = 0 } = known ?? {};
+      state.instances.set(instance.id, { ...instance, seenMs: state.nowMs, seq, answer, suspects });
     }),
   leave: async (instanceId) => state.step(() => void state.instances.delete(instanceId)),
   list: async () =>

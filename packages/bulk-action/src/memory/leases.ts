@@ -32,7 +32,7 @@ import {
   readyToLane,
   succeed,
 } from './moves.js';
-import type { JobRecord } from './records.js';
+import { comesBeforeByName, type JobRecord } from './records.js';
 import type { InstanceRecord, MemoryState } from './state.js';
 
 /** Ready entries looked at beyond those that are handed over: bounds a step over many that may not start. */
@@ -56,24 +56,27 @@ function reserve(state: MemoryState, { instanceId, seq, max }: ReserveRequest): 
   if (seq <= instance.seq) return repeated(state, instance, seq);
   const jobs: LeasedJob[] = [];
   const back: JobRecord[] = [];
+  const aside: JobRecord[] = [];
   let rateDenied = 0;
   for (let looks = max + LOOKS_MAX; looks > 0 && jobs.length < max; looks--) {
     const job = state.ready.shift();
     if (!job) break;
-    const verdict = startable(state, job);
-    if (verdict === 'start') jobs.push(start(state, job, instanceId));
+    const verdict = startable(state, job, instance);
+    if (verdict === 'start') jobs.push(start(state, job, instance));
+    else if (verdict === 'aside') aside.push(job);
     else if (verdict === 'denied') rateDenied += 1;
     else if (verdict === 'back') back.push(job);
   }
   // The last one first: at the head of their lanes they stand in the order they had.
   for (const job of back.reverse()) readyToLane(state, job);
+  for (const job of aside.reverse()) state.ready.unshift(job);
   instance.seq = seq;
   instance.answer = jobs;
   instance.waiting = max - jobs.length;
   if (jobs.length > 0) countEvents(state.starts, state.nowMs, jobs.length);
   if (state.fairTenants.size > 0 && state.readyJobs < state.readyBound()) state.ring('fetch');
   // Many that might not start were in the way, and this step has reached its bound.
-  if (instance.waiting > 0 && state.readyJobs > 0) state.ring('work');
+  if (instance.waiting > 0 && state.readyJobs > aside.length) state.ring('work');
   return { jobs, missing: [], rateDenied };
 }
 
@@ -90,6 +93,7 @@ function heardOf(state: MemoryState, id: string, waiting: number): InstanceRecor
       seenMs: state.nowMs,
       seq: 0,
       answer: [],
+      suspects: 0,
     };
     state.instances.set(id, instance);
   }
@@ -108,10 +112,12 @@ function repeated(state: MemoryState, instance: InstanceRecord, seq: number): Re
 }
 
 /** The last checks before a start, since much may have changed while the job was ready. */
-function startable(state: MemoryState, job: JobRecord): 'start' | 'denied' | 'back' | 'no' {
+function startable(
+  state: MemoryState,
+  job: JobRecord,
+  instance: InstanceRecord,
+): 'start' | 'denied' | 'back' | 'aside' | 'no' {
   const { group } = job;
-  // An entry whose job was swept in the meantime.
-  if (job.place !== 'READY') return 'no';
   if (!isLive(job)) {
     bury(state, job);
     return 'no';
@@ -121,6 +127,7 @@ function startable(state: MemoryState, job: JobRecord): 'start' | 'denied' | 'ba
     failOverdue(state, job);
     return 'no';
   }
+  if (instance.suspects > 0 && isSuspect(state, job)) return 'aside';
   const waitUs = rateSlot(state, group, job.cost) - state.nowUs;
   if (waitUs <= 0) return 'start';
   group.rateDenied += 1;
@@ -128,11 +135,18 @@ function startable(state: MemoryState, job: JobRecord): 'start' | 'denied' | 'ba
   return 'denied';
 }
 
+/**
+ * Whether a job was lost so often that it may be what kills its processes. It then runs beside no other such job: those
+ * that were lost together with it come back together, and would be counted to death with it.
+ */
+const isSuspect = (state: MemoryState, { orphanCount }: JobRecord): boolean =>
+  orphanCount >= Math.max(1, Math.min(2, state.config.reliableQueue.maxOrphanCount));
+
 /** Only a cap that was lowered can be used up here: the job itself has a slot. */
 const isUsedUp = ({ running, concurrency }: JobRecord['group'] | JobRecord['group']['owner']): boolean =>
   concurrency !== undefined && running >= concurrency;
 
-function start(state: MemoryState, job: JobRecord, instanceId: string): LeasedJob {
+function start(state: MemoryState, job: JobRecord, instance: InstanceRecord): LeasedJob {
   const { group } = job;
   const tenant = group.owner;
   spendFrom(state, group, bucketOf(state, group), job.cost);
@@ -142,7 +156,9 @@ function start(state: MemoryState, job: JobRecord, instanceId: string): LeasedJo
   job.attempts += 1;
   job.startedAt = state.wallMs;
   const leaseUntilMs = state.nowMs + state.config.reliableQueue.ackTimeoutMs;
-  readyToFlight(state, job, { instanceId, leaseUntilMs, sinceMs: state.nowMs });
+  const suspect = isSuspect(state, job);
+  if (suspect) instance.suspects += 1;
+  readyToFlight(state, job, { instanceId: instance.id, suspect, leaseUntilMs, sinceMs: state.nowMs });
   tenant.served += job.cost;
   countEvents(tenant.servedWindow, state.nowMs, job.cost);
   if (job.attempts === 1) group.progressAt = state.wallMs;
@@ -287,8 +303,11 @@ function giveBackAll(
   instanceId: string,
   max: number,
 ): { readonly returned: number; readonly more: boolean } {
-  const mine = state.flights.items.filter(({ flight }) => flight?.instanceId === instanceId);
-  for (const job of mine.slice(0, max)) returnFlight(state, job);
+  const mine = state.flights.items
+    .filter(({ flight }) => flight?.instanceId === instanceId)
+    .sort((a, b) => (comesBeforeByName(a, b) ? -1 : 1));
+  // The last one first: at the head of their lanes they stand in this order.
+  for (const job of mine.slice(0, max).reverse()) returnFlight(state, job);
   return { returned: Math.min(max, mine.length), more: mine.length > max };
 }
 

@@ -58,6 +58,7 @@ function leave(state: MemoryState, job: JobRecord): void {
       break;
     case 'IN_FLIGHT':
       state.flights.remove(job);
+      forgetSuspect(state, job);
       job.flight = undefined;
       group.running -= 1;
       tenant.running -= 1;
@@ -68,6 +69,11 @@ function leave(state: MemoryState, job: JobRecord): void {
       return;
   }
   if (live) countPending(state, job, -1);
+}
+
+function forgetSuspect(state: MemoryState, { flight }: JobRecord): void {
+  const instance = flight?.suspect ? state.instances.get(flight.instanceId) : undefined;
+  if (instance && instance.suspects > 0) instance.suspects -= 1;
 }
 
 function countPending(state: MemoryState, { group }: JobRecord, by: 1 | -1): void {
@@ -298,6 +304,7 @@ function keepDeadLetter(
     seq: state.nextSeq(),
     group: job.group,
     jobId: job.id,
+    record: job,
     processorType: job.processorType,
     payload: job.payload ?? 'null',
     cost: job.cost,

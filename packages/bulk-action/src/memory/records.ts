@@ -176,6 +176,8 @@ export interface Hold {
 /** A lease; there exactly while the job is in flight. */
 export interface Flight {
   readonly instanceId: string;
+  /** Whether it counts as a suspect of its instance. */
+  readonly suspect: boolean;
   leaseUntilMs: number;
   readonly sinceMs: number;
 }

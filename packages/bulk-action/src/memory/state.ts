@@ -27,6 +27,8 @@ export interface InstanceRecord extends Heartbeat {
   /** The last request for jobs and its answer, so that a repeat gets the same. */
   seq: number;
   answer: readonly LeaseRef[];
+  /** Jobs it runs that were lost often: it gets one such at a time. */
+  suspects: number;
 }
 
 /** The jobs of a round that ended without them, still to be marked. */
@@ -86,7 +88,6 @@ export class MemoryState {
     ORPHANED: 0,
   };
   readonly starts: RateWindow = newRateWindow();
-  /** Jobs in ready, without entries of ended rounds that lie there still. */
   readyJobs = 0;
   laneJobs = 0;
   /** Groups with a job in their lane. */

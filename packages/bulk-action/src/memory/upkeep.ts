@@ -4,7 +4,7 @@ import { removeDeadLetter } from './dead-letters.js';
 import { expireAt } from './ending.js';
 import { bury } from './moves.js';
 import type { GroupRecord, JobRecord } from './records.js';
-import type { MemoryState } from './state.js';
+import type { Grave, MemoryState } from './state.js';
 
 /** How long the last answer of a silent instance is kept for a repeat. */
 const INSTANCE_KEPT_MS = 40 * INSTANCE_TTL_MS;
@@ -30,14 +30,24 @@ function sweep(state: MemoryState, max: number) {
   };
 }
 
+/** Takes the jobs of an ended round out of ready: they hold cap slots, and ready is short. */
+function sweepReady(state: MemoryState, { group, round }: Grave): void {
+  for (let left = state.ready.size; left > 0; left--) {
+    const job = state.ready.shift() as JobRecord;
+    if (job.group === group && job.round === round) bury(state, job);
+    else state.ready.push(job);
+  }
+}
+
 /** Marks the jobs of rounds that ended without them. What is in flight is marked when its lease ends. */
 function sweepGraves(state: MemoryState, max: number): number {
   let left = max;
   for (let grave = state.graves[0]; grave && left > 0; grave = state.graves[0]) {
+    if (grave.at === 0) sweepReady(state, grave);
     while (left > 0 && grave.at < grave.order.length) {
       const job = grave.order[grave.at++] as JobRecord;
       left -= 1;
-      const waits = job.place === 'LANE' || job.place === 'READY' || job.place === 'NON_READY';
+      const waits = job.place === 'LANE' || job.place === 'NON_READY';
       if (waits && job.round === grave.round) bury(state, job);
     }
     if (grave.at < grave.order.length) break;

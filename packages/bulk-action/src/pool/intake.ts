@@ -89,7 +89,8 @@ export class Intake {
   async #pumpAll(): Promise<void> {
     const { store, clock, config, log } = this.#environment;
     const { signal } = this.#stopping;
-    this.#endListening ??= store.wakeUps.listen('work', () => this.#bell.ring());
+    // Only while somebody waits: a wake-up goes to one process, and one with nothing to give it to would swallow it.
+    this.#endListening = store.wakeUps.listen('work', () => this.#bell.ring());
     // Workers that become idle in the same turn ask together.
     await Promise.resolve();
     while (this.#waiting.size > 0 && !signal.aborted) {
@@ -104,6 +105,8 @@ export class Intake {
         await sleep(clock, PAUSE_AFTER_ERROR_MS, signal);
       }
     }
+    this.#endListening();
+    this.#endListening = undefined;
     this.#pump = undefined;
   }
 

@@ -1,20 +1,24 @@
-/** Counts events of the last seconds in slots of equal length; O(1) to add, no list of events. */
+/**
+ * Counts events of about the last two seconds in two buckets: the running one and the one before, of which the part
+ * that is still inside the window is counted. Four numbers, O(1): every group and tenant has one, and a store reads and
+ * writes them with every settlement.
+ */
 export interface RateWindow {
-  /** Slot number of the newest slot. */
-  slot: number;
-  /** Newest slot last; as many as the window has. */
-  readonly counts: number[];
-  /** Slot number of the first event ever. */
+  /** Beginning of the running bucket, ms; -1 while there was no event. */
+  at: number;
+  current: number;
+  previous: number;
+  /** The first event since the window was empty for ever, ms. */
   first: number;
 }
 
-/** Length of a slot; a window of 2 s has 20 of them. */
-export const SLOT_MS = 100;
-/** Slots of the windows: 2 s. */
-export const WINDOW_SLOTS = 20;
+/** Length of the window, and of each bucket. */
+export const WINDOW_MS = 2000;
+/** A rate is never taken over less than this: one event is not thousands per second. */
+const SPAN_MIN_MS = 100;
 
 /** An empty window. */
-export const newRateWindow = (): RateWindow => ({ slot: -1, counts: [], first: -1 });
+export const newRateWindow = (): RateWindow => ({ at: -1, current: 0, previous: 0, first: 0 });
 
 /**
  * Counts events.
@@ -23,40 +27,30 @@ export const newRateWindow = (): RateWindow => ({ slot: -1, counts: [], first: -
  * @param amount - how many.
  */
 export function countEvents(window: RateWindow, nowMs: number, amount: number): void {
-  advance(window, nowMs);
-  if (window.first < 0) window.first = window.slot;
-  window.counts[window.counts.length - 1] = (window.counts.at(-1) ?? 0) + amount;
+  const at = Math.floor(nowMs / WINDOW_MS) * WINDOW_MS;
+  // Also after a clock that went back: start over rather than count into the future.
+  if (window.at < 0 || at < window.at) {
+    window.first = nowMs;
+    window.current = 0;
+    window.previous = 0;
+  } else if (at > window.at) {
+    window.previous = at === window.at + WINDOW_MS ? window.current : 0;
+    window.current = 0;
+  }
+  window.at = at;
+  window.current += amount;
 }
 
 /**
- * Events per second over the window: over the time since the first event while that is shorter, at least one slot.
+ * Events per second over the window: over the time since the first event while that is shorter.
  * @param window - looked at only.
  * @param nowMs - the present.
  */
 export function ratePerSecond(window: RateWindow, nowMs: number): number {
-  if (window.first < 0) return 0;
-  const slot = Math.floor(nowMs / SLOT_MS);
-  const oldest = slot - WINDOW_SLOTS + 1;
-  let sum = 0;
-  for (let back = 0; back < window.counts.length; back++) {
-    const at = window.slot - back;
-    if (at < oldest || at > slot) continue;
-    sum += window.counts[window.counts.length - 1 - back] ?? 0;
-  }
-  const slots = Math.min(WINDOW_SLOTS, Math.max(1, slot - window.first + 1));
-  return (sum * 1000) / (slots * SLOT_MS);
-}
-
-function advance(window: RateWindow, nowMs: number): void {
-  const slot = Math.floor(nowMs / SLOT_MS);
-  // A clock that went back: start over rather than count into the future.
-  if (slot < window.slot || slot - window.slot >= WINDOW_SLOTS) {
-    if (slot < window.slot) window.first = -1;
-    window.counts.length = 0;
-    window.counts.push(0);
-  } else {
-    for (let next = window.slot; next < slot; next++) window.counts.push(0);
-    while (window.counts.length > WINDOW_SLOTS) window.counts.shift();
-  }
-  window.slot = slot;
+  const at = Math.floor(nowMs / WINDOW_MS) * WINDOW_MS;
+  if (window.at < 0 || at < window.at || at > window.at + WINDOW_MS) return 0;
+  const left = 1 - (nowMs - at) / WINDOW_MS;
+  const events = at === window.at ? window.previous * left + window.current : window.current * left;
+  const spanMs = Math.min(WINDOW_MS, Math.max(SPAN_MIN_MS, nowMs - window.first));
+  return (events * 1000) / spanMs;
 }

@@ -36,6 +36,11 @@ export function decideOutcome(facts: FailedTryFacts): Outcome {
     const delayMs = askedDelayMs(failed) ?? config.congestion.baseBackoffMs;
     return { kind: 'retry', error, reason: NonReadyReason.API_THROTTLED, delayMs, spendsRetry: false };
   }
+  if (failed.code === 'LEASE_LOST') {
+    // The store was away, not the work: like an expired lease it spends no retry.
+    const delayMs = errorBackoffMs(0, config.backpressure, random);
+    return { kind: 'retry', error, reason: NonReadyReason.ORPHANED, delayMs, spendsRetry: false };
+  }
   if (failed.code === 'PROCESSOR_NOT_FOUND') {
     const delayMs = errorBackoffMs(0, config.backpressure, random);
     return { kind: 'retry', error, reason: NonReadyReason.NO_PROCESSOR, delayMs, spendsRetry: false };

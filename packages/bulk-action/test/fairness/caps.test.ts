@@ -128,6 +128,7 @@ describe('bulk-action BA-1: caps on what one customer holds', () => {
     const after = starts.filter(({ at }) => at > comesAt).map(({ job }) => job.tenantId);
     const place = after.indexOf('new');
     expect(place, `before the newcomer came ${place} of the whale`).toBeGreaterThanOrEqual(0);
-    expect(place, `before the newcomer came ${place} of the whale`).toBeLessThanOrEqual(5);
+    // What half of the horizon holds at 200 per second, and one for rounding.
+    expect(place, `before the newcomer came ${place} of the whale`).toBeLessThanOrEqual(6);
   });
 });

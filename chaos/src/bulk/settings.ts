@@ -1,0 +1,45 @@
+import type { BulkActionConfig } from '@millrace/bulk-action';
+
+/** What every job of these scenarios is run by. */
+export const PROCESSOR_TYPE = 'chaos';
+
+/** Before the hash tag of every key, so that the scan for undeclared keys knows what is whose. */
+export const KEY_PREFIX = 'chaos:';
+
+/** What one worker process is told when it is started. */
+export interface WorkerBrief {
+  readonly url: string;
+  readonly ledger: string;
+  readonly config: BulkActionConfig;
+}
+
+/**
+ * The configuration of all processes of a scenario: the lease of the issue in the full run, a shorter one in `npm test`,
+ * where a scenario has five seconds.
+ * @param scale - 1 for the full run.
+ * @param slots - jobs one worker process runs at once.
+ * @param maxOrphanCount - leases a job may lose; far more than chance takes from an innocent one unless given.
+ */
+export const bulkConfig = (scale: number, slots: number, maxOrphanCount = 50): BulkActionConfig => ({
+  backpressure: { globalRps: 0, dispatchIntervalMs: 50, defaultBackoffMs: 100, maxBackoffMs: 1000 },
+  congestion: { baseBackoffMs: 100 },
+  workerPool: {
+    workerCount: slots,
+    fetchIntervalMs: 100,
+    workerTimeoutSec: 1,
+    maxRetryCount: MAX_RETRIES,
+    // Shorter than most jobs: a worker that is stopped gives back what it runs.
+    shutdownGracePeriodMs: 50,
+  },
+  reliableQueue: {
+    ackTimeoutMs: leaseMs(scale),
+    orphanRecoveryIntervalMs: leaseMs(scale) / 4,
+    maxOrphanCount,
+  },
+});
+
+/** How long a lease lasts. */
+export const leaseMs = (scale: number): number => (scale < 1 ? 600 : 2000);
+
+/** Retries of a job that fails each time. */
+const MAX_RETRIES = 2;

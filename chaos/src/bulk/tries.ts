@@ -1,0 +1,102 @@
+import type { LedgerEntry } from '@millrace/testkit';
+
+/** One execution of a job, as its processor wrote it down. */
+export interface Try {
+  readonly job: string;
+  readonly group: string;
+  readonly attempt: number;
+  /** The process. */
+  readonly worker: number;
+  readonly beganAt: number;
+  /** When it ended; where its process died first, the last moment at which its lease was surely valid. */
+  readonly endedAt: number | undefined;
+  /** `killed` when its process died first. */
+  readonly how: 'done' | 'failed' | 'throttled' | 'aborted' | 'killed' | 'unknown';
+  /** What the store said to its report; undefined when nobody lived to hear it. */
+  readonly answer: string | undefined;
+}
+
+/** One answer of the store to a report. */
+interface SettledTry {
+  readonly job: string;
+  readonly token: number;
+  readonly status: string;
+  readonly jobStatus: string | undefined;
+}
+
+/** What the ledger of a scenario says. */
+export interface Testimony {
+  /** Jobs whose registration was answered. */
+  readonly acknowledged: ReadonlySet<string>;
+  readonly tries: readonly Try[];
+  readonly settled: readonly SettledTry[];
+  /** How often each job was given back. */
+  readonly givenBack: ReadonlyMap<string, number>;
+  readonly deaths: number;
+}
+
+const nameOf = (entry: LedgerEntry) => String(entry.job);
+const tryId = ({ job, attempt }: LedgerEntry) => `${job} ${attempt}`;
+
+/**
+ * Reads what happened.
+ * @param entries - the ledger.
+ * @param leaseMs - how long a lease lasts.
+ */
+export function testimonyOf(entries: readonly LedgerEntry[], leaseMs: number): Testimony {
+  const of = (kind: string) => entries.filter((entry) => entry.kind === kind);
+  const settled = of('settled').map((entry) => ({
+    job: nameOf(entry),
+    token: Number(entry.token),
+    status: String(entry.status),
+    jobStatus: entry.jobStatus as string | undefined,
+  }));
+  const givenBack = new Map<string, number>();
+  for (const entry of of('given-back')) {
+    if (entry.to === 'ready' || entry.to === 'lane') {
+      givenBack.set(nameOf(entry), (givenBack.get(nameOf(entry)) ?? 0) + 1);
+    }
+  }
+  return {
+    acknowledged: new Set(of('acknowledged').map(({ group, id }) => `${group}#${id}`)),
+    tries: triesOf(of, settled, leaseMs),
+    settled,
+    givenBack,
+    deaths: of('died').length,
+  };
+}
+
+function triesOf(
+  of: (kind: string) => LedgerEntry[],
+  settled: readonly SettledTry[],
+  leaseMs: number,
+): Try[] {
+  const ends = new Map(of('ended').map((entry) => [tryId(entry), entry]));
+  const tokens = new Map(of('leased').map((entry) => [tryId(entry), Number(entry.token)]));
+  const answers = new Map(settled.map(({ job, token, status }) => [`${job} ${token}`, status]));
+  const deaths = new Map(of('died').map(({ worker, at }) => [Number(worker), at]));
+  return of('began').map((began) => {
+    const end = ends.get(tryId(began));
+    const died = deaths.get(began.pid);
+    const ending = died === undefined ? 'unknown' : 'killed';
+    // A process that was frozen or blocked before it died may have lost the lease long before.
+    const lastSure = died === undefined ? undefined : Math.min(died, began.at + leaseMs / 2);
+    return {
+      job: nameOf(began),
+      group: nameOf(began).split('#')[0] as string,
+      attempt: Number(began.attempt),
+      worker: began.pid,
+      beganAt: began.at,
+      endedAt: end?.at ?? lastSure,
+      how: end ? (end.how as Try['how']) : ending,
+      answer: answers.get(`${began.job} ${tokens.get(tryId(began))}`),
+    };
+  });
+}
+
+/**
+ * Whether its lease was valid as long as the try ran: one that lost it is no longer in the way of a cap or a rate,
+ * though its process may not know that yet.
+ */
+export const keptItsLease = ({ how, answer }: Try): boolean =>
+  how !== 'aborted' && (answer === 'accepted' || answer === undefined);

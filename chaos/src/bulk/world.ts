@@ -1,0 +1,65 @@
+import { join } from 'node:path';
+import type { BulkActionConfig } from '@millrace/bulk-action';
+import {
+  type Ledger,
+  openLedger,
+  type RedisServer,
+  startRedis,
+  startTcpProxy,
+  type TcpProxy,
+} from '@millrace/testkit';
+import type { ScenarioContext } from '../registry.js';
+import { BulkClient } from './client.js';
+import { Crew } from './crew.js';
+
+/** How the processes of a scenario are set up. */
+export interface WorldParts {
+  readonly workers: number;
+  readonly config: BulkActionConfig;
+  /** Further arguments of Redis; nothing is persisted unless asked for. */
+  readonly redisArgs?: readonly string[];
+  /** Whether workers reach Redis through the proxy. */
+  readonly viaProxy?: boolean;
+}
+
+/** Redis, worker processes, a client and the ledger that all of them write. */
+export interface World extends AsyncDisposable {
+  readonly redis: RedisServer;
+  readonly proxy: TcpProxy;
+  readonly crew: Crew;
+  readonly client: BulkClient;
+  readonly ledger: Ledger;
+  readonly ledgerPath: string;
+}
+
+/** AOF always: what Redis has acknowledged is on the disk. */
+export const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
+
+/**
+ * Starts everything.
+ * @param context - the scenario's.
+ * @param parts - see WorldParts.
+ */
+export async function openWorld({ folder }: ScenarioContext, parts: WorldParts): Promise<World> {
+  const ledgerPath = join(folder, 'ledger');
+  const ledger = openLedger(ledgerPath);
+  const redis = await startRedis({ args: parts.redisArgs ?? [] });
+  const proxy = await startTcpProxy({ targetHost: redis.host, targetPort: redis.port });
+  const url = parts.viaProxy ? proxy.url('redis') : redis.url;
+  const crew = new Crew({ url, ledger: ledgerPath, config: parts.config }, ledger);
+  const client = new BulkClient(url, parts.config, ledger);
+  const close = async () => {
+    await crew[Symbol.asyncDispose]();
+    await client[Symbol.asyncDispose]();
+    await proxy.close();
+    await redis.stop();
+    ledger.close();
+  };
+  try {
+    await Promise.all([client.start(), crew.start(parts.workers)]);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { redis, proxy, crew, client, ledger, ledgerPath, [Symbol.asyncDispose]: close };
+}

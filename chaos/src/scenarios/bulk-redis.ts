@@ -1,0 +1,84 @@
+import { wait } from '@millrace/async-utils';
+import { Redis } from 'ioredis';
+import { type Play, planFor, runPlay, type Storm } from '../bulk/play.js';
+import { leaseMs } from '../bulk/settings.js';
+import { DURABLE, type World } from '../bulk/world.js';
+import { registerScenario, type ScenarioContext } from '../registry.js';
+
+const SLOTS = 15;
+/** Longer than a call to Redis is waited for. */
+const DOWN_MS = 5000;
+/** The longest that Redis is away, and until everybody has noticed that it is back. */
+const OUTAGE_MS = 13_000;
+
+/** What is done to Redis or the network while everybody works. */
+const FAULTS: Record<string, { what: string; strike: Storm['strike'] } & Partial<Play>> = {
+  'bulk-redis-killed': {
+    what: 'Redis restarted, or killed -9 and down for a while (AOF always)',
+    redisArgs: DURABLE,
+    liveness: true,
+    startLagMs: OUTAGE_MS,
+    shortStrikes: 3,
+    strike: async ({ redis }, { rng, scale }) => {
+      await pauseBetween(rng, scale);
+      if (rng.chance(0.6)) await redis.kill();
+      if (scale === 1 && rng.chance(0.2)) await wait(DOWN_MS);
+      await redis.restart();
+    },
+  },
+  'bulk-redis-frozen': {
+    what: 'Redis frozen (SIGSTOP) past every lease and client timeout',
+    liveness: true,
+    startLagMs: OUTAGE_MS,
+    shortStrikes: 2,
+    strike: async ({ redis }, { rng, scale }) => {
+      await pauseBetween(rng, scale);
+      await redis.pause();
+      await wait(scale < 1 ? 1.2 * leaseMs(scale) : 10_000);
+      await redis.resume();
+    },
+  },
+  'bulk-client-kill': {
+    what: 'every connection killed each 100 ms, scripts flushed',
+    strike: async (world) => {
+      await wait(100);
+      await ask(world, 'SCRIPT', 'FLUSH');
+      await ask(world, 'CLIENT', 'KILL', 'SKIPME', 'yes', 'TYPE', 'normal');
+    },
+  },
+  'bulk-lost-replies': {
+    what: 'connections cut after execution and before the reply',
+    viaProxy: true,
+    strike: async ({ proxy }) => {
+      const cut = proxy.cutAfterRequest((chunk) => chunk.includes('EVALSHA'));
+      await Promise.race([cut, wait(500)]).catch(() => {});
+      await wait(40);
+    },
+  },
+};
+
+const pauseBetween = (rng: ScenarioContext['rng'], scale: number): Promise<void> =>
+  wait(scale < 1 ? rng.integer(200, 600) : rng.integer(1000, 4000));
+
+async function ask({ redis }: World, command: string, ...args: string[]): Promise<void> {
+  const admin = new Redis(redis.url, { protocol: 2 });
+  admin.on('error', () => {});
+  await admin.call(command, ...args).catch(() => {});
+  admin.disconnect();
+}
+
+for (const [name, { what, strike, ...rest }] of Object.entries(FAULTS)) {
+  const play: Play = {
+    workers: 4,
+    shortWorkers: 2,
+    slots: SLOTS,
+    plan: (context) =>
+      planFor(context, { groups: 60, jobs: 6000, ms: [20, 200], mixed: true }, { groups: 12, jobs: 240 }),
+    storm: () => ({ strike }),
+    paceMs: (scale) => (scale < 1 ? 200 : 1500),
+    // A call that is repeated brings its answer that much later.
+    startLagMs: 2500,
+    ...rest,
+  };
+  registerScenario({ name, what: `bulk on Redis: ${what}`, run: (context) => runPlay(play, context) });
+}

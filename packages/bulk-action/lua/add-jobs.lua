@@ -1,0 +1,73 @@
+-- purpose:   register jobs in a group, which is made when it does not exist.
+-- guarantee: a known id is left alone; a refused batch leaves nothing behind.
+-- KEYS:      meta
+-- ARGV:      settings key tenant tenantId weight level rps burst concurrency timeoutMs deadline traceparent fingerprint later jobs...
+-- returns:   {'added', added, known, registered} | {'sealed', unknown} | {'full', scope, queued, max}
+-- cost:      O(jobs).
+
+-- include: registration
+local definition, later = readDefinition(2), tonumber(ARGV[14])
+local key = definition.key
+local g = group(key)
+-- Each job is 8 values: id processorType payload cost charge notBefore deadline traceparent.
+local FIRST, STEP = 15, 8
+local total = (#ARGV - FIRST + 1) / STEP
+local ids, known = {}, {}
+for n = 1, total do ids[n] = ARGV[FIRST + (n - 1) * STEP] end
+if g and total > 0 then known = redis.call('HMGET', base .. 'j:' .. key, unpack(ids)) end
+local fresh, seen = {}, {}
+for n = 1, total do
+  if not known[n] and not seen[ids[n]] then
+    seen[ids[n]] = true
+    fresh[#fresh + 1] = FIRST + (n - 1) * STEP
+  end
+end
+if g and #fresh > 0 and (g.sealed or hasEnded(g.status)) then return {'sealed', #fresh} end
+if #fresh > 0 then
+  local wanted = #fresh + math.max(0, later)
+  if C.queuedJobsMax > 0 and S.pending + wanted > C.queuedJobsMax then
+    return {'full', 'engine', S.pending, C.queuedJobsMax}
+  end
+  local t = tenant(g and g.tenantId or definition.tenantId)
+  local queued = t and t.pending or 0
+  if C.tenantQueuedJobsMax > 0 and queued + wanted > C.tenantQueuedJobsMax then
+    return {'full', 'tenant', queued, C.tenantQueuedJobsMax}
+  end
+end
+g = g or register(definition)
+local records, order, lane = {}, {}, {}
+for n = 1, #fresh do
+  local at = fresh[n]
+  local id, cost = ARGV[at], tonumber(ARGV[at + 3])
+  local charge, notBefore, deadline = optional(ARGV[at + 4]), optional(ARGV[at + 5]), optional(ARGV[at + 6])
+  local trace = ARGV[at + 7]
+  records[#records + 1] = id
+  records[#records + 1] = mpack({t = ARGV[at + 1], p = ARGV[at + 2], c = cost, at = atMs, ch = charge, nb = notBefore,
+    dl = deadline, tp = trace ~= '-' and trace or nil, rd = g.round})
+  order[n] = id
+  local job = {key = key, id = id, cost = cost, charge = charge, deadline = deadline, round = g.round}
+  local delayMs = (notBefore or 0) - atMs
+  if delayMs > 0 then toNonReady(g, job, 'SCHEDULED', delayMs, false) else lane[#lane + 1] = laneEntry(job) end
+end
+local function inPieces(command, listKey, values)
+  -- Lua passes at most some thousands of arguments at once.
+  for from = 1, #values, 1000 do redis.call(command, listKey, unpack(values, from, math.min(from + 999, #values))) end
+end
+if #fresh > 0 then
+  inPieces('HSET', base .. 'j:' .. key, records)
+  inPieces('RPUSH', base .. 'o:' .. key, order)
+  g.registered = g.registered + #fresh
+  g.progressAt = atMs
+end
+if #lane > 0 then
+  inPieces('RPUSH', laneKey(g), lane)
+  local t = tenant(g.tenantId)
+  if g.lane == 0 then S.laneGroups = S.laneGroups + 1 end
+  g.lane = g.lane + #lane
+  t.laneJobs = t.laneJobs + #lane
+  S.laneJobs = S.laneJobs + #lane
+  countPending(g, #lane)
+  refresh(g)
+end
+save()
+return {'added', #fresh, total - #fresh, g.registered}

@@ -1,0 +1,103 @@
+-- purpose:   what bears on one job; the rule in src/rules/explain.ts says what it means.
+-- guarantee: reads only.
+-- KEYS:      meta
+-- ARGV:      settings key jobId
+-- returns:   JSON of ExplainFacts | nil
+-- cost:      O(ready + parked + lane of the group).
+
+-- include: json
+local g = group(ARGV[2])
+local id = ARGV[3]
+local r = g and recordOf(g.key, id)
+if not r then return false end
+local t = tenant(g.tenantId)
+
+local function bucketJson(b)
+  if not b then return nil end
+  return '{"rps":' .. number(b.rps) .. ',"burst":' .. number(b.burst) .. ',"tatUs":' .. number(b.tat) .. ',"costMax":'
+    .. number(C.costMax) .. '}'
+end
+
+local function scopeJson(scope, extra)
+  local list = {}
+  put(list, 'held', scope.held)
+  put(list, 'running', scope.running)
+  put(list, 'concurrency', scope.concurrency)
+  put(list, 'readyCost', scope.readyCost)
+  local b = bucketJson(bucketOf(scope))
+  if b then list[#list + 1] = '"bucket":' .. b end
+  for n = 1, #extra do list[#list + 1] = extra[n] end
+  return object(list)
+end
+
+local function countAhead(zset, record, name, start)
+  local count = redis.call('ZCOUNT', zset, '-inf', '(' .. number(start))
+  for _, other in ipairs(redis.call('ZRANGEBYSCORE', zset, number(start), number(start))) do
+    if other < member(record, name) then count = count + 1 end
+  end
+  return count
+end
+
+local function hasTokens(other)
+  local job, owner = peekLane(other), tenant(other.tenantId)
+  local cost = job and job.cost or 1
+  return slotOf(bucketOf(other), cost, other.readyCost) <= atUs and slotOf(bucketOf(owner), cost, owner.readyCost) <= atUs
+    and slotOf(globalBucket(), cost, S.readyCost) <= atUs
+end
+
+local function isOverShare()
+  local most = math.ceil(C.maxShare * slots().live)
+  if C.maxShare >= 1 or most == 0 or g.held < most then return false end
+  if S.readyJobs >= slots().waiting then return true end
+  for _, tenantMember in ipairs(redis.call('ZRANGE', base .. 'tf', 0, -1)) do
+    for _, groupMember in ipairs(redis.call('ZRANGE', base .. 'gf:' .. string.sub(tenantMember, 18), 0, -1)) do
+      local other = group(string.sub(groupMember, 18))
+      if other and other.held < g.held and hasTokens(other) then return true end
+    end
+  end
+  return false
+end
+
+local function jobsAhead(place)
+  if place ~= 'LANE' or not isLive(g, r.rd) then return 0 end
+  local entries = redis.call('LRANGE', laneKey(g), 0, -1)
+  for n = 1, #entries do
+    if readLane(g, entries[n]).id == id then return n - 1 end
+  end
+  return 0
+end
+
+local function processorKnown()
+  local alive = aliveInstances()
+  for n = 1, #alive, 2 do
+    local types = redis.call('HGET', base .. 'i:' .. alive[n], 'types')
+    for _, name in ipairs(types and cjson.decode(types) or {}) do
+      if name == r.t then return true end
+    end
+  end
+  return false
+end
+
+local jobText, place, dueMs, readyAt = jobJson(g, id, r, false)
+local groupStart = g.fair and g.start or startTag(t, g)
+local tenantStart = t.fair and t.start or startTag(S, t)
+local global = {'"readyCost":' .. number(S.readyCost)}
+local b = bucketJson(globalBucket())
+if b then global[#global + 1] = '"bucket":' .. b end
+local list = {'"job":' .. jobText}
+put(list, 'nowUs', atUs)
+list[#list + 1] = '"group":' .. scopeJson(g, {'"status":"' .. g.status .. '"', '"paused":' .. tostring(g.paused ~= nil)})
+list[#list + 1] = '"tenant":' .. scopeJson(t, {})
+list[#list + 1] = '"global":' .. object(global)
+put(list, 'overShare', isOverShare())
+put(list, 'jobsAhead', jobsAhead(place))
+put(list, 'groupsAhead', countAhead(base .. 'gf:' .. t.id, g, g.key, groupStart))
+put(list, 'tenantsAhead', countAhead(base .. 'tf', t, t.id, tenantStart))
+put(list, 'readyAhead', place == 'READY' and readyAt or S.readyJobs)
+put(list, 'readyBound', readyBound())
+put(list, 'waitingSlots', slots().waiting)
+put(list, 'startsPerSecond', ratePerSecond(S))
+put(list, 'groupSettledPerSecond', ratePerSecond(g))
+put(list, 'processorKnown', processorKnown())
+put(list, 'dueInMs', math.max(0, (dueMs or 0) - atMs))
+return object(list)

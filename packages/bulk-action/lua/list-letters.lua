@@ -1,0 +1,27 @@
+-- purpose:   dead letters, newest first.
+-- guarantee: reads only.
+-- KEYS:      meta
+-- ARGV:      settings key jobId signature tenant limit cursor
+-- returns:   {cursor or 0, JSON of a DeadLetter…}
+-- cost:      O(letters looked at).
+
+-- include: json
+local key, jobId, signature, tenantName, limit, cursor = ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
+local index = candidates(key, signature)
+local top = cursor == '-' and '+inf' or '(' .. cursor
+local reply, more, last = {0}, false, nil
+repeat
+  local seqs = redis.call('ZREVRANGEBYSCORE', index, top, '-inf', 'LIMIT', 0, 200)
+  for n = 1, #seqs do
+    local letter = letterOf(seqs[n])
+    if letter and matches(letter, key, jobId, signature, tenantName) then
+      more = #reply - 1 == limit
+      if more then break end
+      reply[#reply + 1] = letterJson(letter)
+      last = seqs[n]
+    end
+  end
+  if #seqs > 0 then top = '(' .. seqs[#seqs] end
+until more or #seqs == 0
+if more then reply[1] = last end
+return reply

@@ -1,0 +1,66 @@
+-- purpose:   dead letters back into their lanes as if they had never run, or away.
+-- guarantee: a letter that was moved is gone; a repeat moves what is left. An ended group opens its next round.
+-- KEYS:      meta
+-- ARGV:      settings mode key jobId signature tenant max
+-- returns:   {moved, more}
+-- cost:      O(letters of the index up to max matches).
+
+-- include: when-full
+-- include: letters
+local mode, key, jobId, signature, tenantName, max = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
+
+local function revive(letter, g)
+  local r = {t = letter.t, p = letter.p, c = letter.c, at = letter.at, ch = letter.ch, nb = letter.nb, dl = letter.dl,
+    tp = letter.tp, rd = g.round}
+  local old = recordOf(g.key, letter.id)
+  if not old then redis.call('RPUSH', base .. 'o:' .. g.key, letter.id) end
+  -- The record knows the answer that its last settlement got; the letter was written before.
+  local s = (old and old.s) or letter.s or {}
+  redis.call('HSET', base .. 'j:' .. g.key, letter.id, mpack(r))
+  s.r, s.o, s.rs = 0, 0, nil
+  redis.call('HSET', base .. 's:' .. g.key, letter.id, mpack(s))
+end
+
+local function forgetFailure(g, id, code)
+  g.failed = g.failed - 1
+  if redis.call('HINCRBY', base .. 'fc:' .. g.key, code, -1) <= 0 then redis.call('HDEL', base .. 'fc:' .. g.key, code) end
+  local details = redis.call('LRANGE', base .. 'fj:' .. g.key, 0, -1)
+  for n = 1, #details do
+    if cjson.decode(details[n]).jobId == id then
+      redis.call('LREM', base .. 'fj:' .. g.key, 1, details[n])
+      break
+    end
+  end
+end
+
+local function redriveOne(letter)
+  local g = dropLetter(letter)
+  if not g then return end
+  if hasEnded(g.status) then openRound(g) end
+  forgetFailure(g, letter.id, letter.code)
+  revive(letter, g)
+  g.tried = 1
+  joinLane(g, {key = g.key, id = letter.id, cost = letter.c, charge = letter.ch, deadline = letter.dl, waiting = atMs,
+    round = g.round})
+end
+
+local batch, more = {}, false
+local index = candidates(key, signature)
+local from = 0
+repeat
+  local seqs = redis.call('ZRANGE', index, from, from + 199)
+  for n = 1, #seqs do
+    local letter = letterOf(seqs[n])
+    if letter and matches(letter, key, jobId, signature, tenantName) then
+      more = #batch == max
+      if more then break end
+      batch[#batch + 1] = letter
+    end
+  end
+  from = from + #seqs
+until more or #seqs == 0
+for n = 1, #batch do
+  if mode == 'redrive' then redriveOne(batch[n]) else removeLetter(batch[n]) end
+end
+save()
+return {#batch, more and 1 or 0}

@@ -1,0 +1,99 @@
+import { toWorkError } from '@millrace/foundation';
+import {
+  type LoadedScripts,
+  loadScripts,
+  type RedisArgument,
+  type RedisConnection,
+  type ScriptCall,
+} from '@millrace/redis';
+import { ERRORS } from '../errors.js';
+import type { ResolvedBulkActionConfig } from '../options.js';
+import { INSTANCE_TTL_MS } from '../ports.js';
+import { BULK_SCRIPTS } from './scripts.js';
+
+/** The scripts of the engine, read from their files. */
+export type BulkScripts = LoadedScripts<typeof BULK_SCRIPTS>;
+
+const SCRIPTS: BulkScripts = loadScripts(BULK_SCRIPTS);
+
+type Call<N extends keyof BulkScripts> = Parameters<BulkScripts[N]['call']>[0]['args'];
+type Reply<N extends keyof BulkScripts> = ReturnType<BulkScripts[N]['declaration']['decode']>;
+
+/** Runs the scripts of one engine: knows its connection, its keys and its settings. */
+export class EngineLink {
+  readonly connection: RedisConnection;
+  /** What all keys begin with, hash tag included. */
+  readonly base: string;
+  readonly config: ResolvedBulkActionConfig;
+  readonly #scripts: BulkScripts;
+  readonly #settings: string;
+
+  /**
+   * @param connection - to Redis.
+   * @param base - what all keys begin with, hash tag included.
+   * @param config - the engine's.
+   * @param scripts - the scripts; tests load them with another `now`.
+   */
+  constructor(
+    connection: RedisConnection,
+    base: string,
+    config: ResolvedBulkActionConfig,
+    scripts: BulkScripts = SCRIPTS,
+  ) {
+    this.connection = connection;
+    this.base = base;
+    this.config = config;
+    this.#scripts = scripts;
+    this.#settings = settingsOf(config);
+  }
+
+  /**
+   * Runs one verb.
+   * @throws MillraceError `BACKEND_UNAVAILABLE`.
+   */
+  async run<N extends keyof BulkScripts>(name: N, args: Omit<Call<N>, 'settings'>): Promise<Reply<N>> {
+    const script = this.#scripts[name] as { call(input: object): ScriptCall<Reply<N>> };
+    const call = script.call({
+      keys: { meta: `${this.base}meta` },
+      args: { settings: this.#settings, ...(args as Record<string, RedisArgument>) },
+    });
+    try {
+      return await this.connection.run(call);
+    } catch (error) {
+      const { code, message } = toWorkError(error);
+      if (code !== 'REDIS_UNAVAILABLE' && code !== 'SERVICE_STOPPED') throw error;
+      throw ERRORS.create('BACKEND_UNAVAILABLE', { reason: message }, { cause: error });
+    }
+  }
+}
+
+/** In the order of SETTING_NAMES in lua/settings.lua. */
+function settingsOf(config: ResolvedBulkActionConfig): string {
+  const { backpressure, limits, fairQueue, workerPool, reliableQueue, aggregator } = config;
+  const { high, normal, low } = fairQueue.priorityWeights;
+  return [
+    backpressure.globalRps,
+    backpressure.burst ?? '-',
+    limits.costMax,
+    backpressure.readyQueueMaxSize,
+    backpressure.readyHorizonMs,
+    workerPool.fetchBatchSize,
+    typeof fairQueue.charge === 'function' ? 'function' : fairQueue.charge,
+    fairQueue.alpha,
+    fairQueue.maxShare,
+    high,
+    normal,
+    low,
+    reliableQueue.ackTimeoutMs,
+    reliableQueue.maxOrphanCount,
+    backpressure.defaultBackoffMs,
+    backpressure.maxBackoffMs,
+    aggregator.failedDetailsMaxCount,
+    limits.jobRetentionMs,
+    aggregator.resultRetentionMs,
+    reliableQueue.deadLetterRetentionMs,
+    limits.queuedJobsMax,
+    limits.tenantQueuedJobsMax,
+    INSTANCE_TTL_MS,
+  ].join(' ');
+}

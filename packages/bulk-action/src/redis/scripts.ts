@@ -1,0 +1,140 @@
+import { defineScript } from '@millrace/redis';
+
+const lua = (name: string): URL => new URL(`../../lua/${name}.lua`, import.meta.url);
+const includeFolder = new URL('../../lua/', import.meta.url);
+
+/** A flat reply of texts and numbers. */
+export type Values = readonly (string | number)[];
+
+const values = (reply: unknown): Values => (reply ?? []) as Values;
+const text = (reply: unknown): string | undefined => (typeof reply === 'string' ? reply : undefined);
+
+const DEFINITION = [
+  'key',
+  'tenant',
+  'tenantId',
+  'weight',
+  'level',
+  'rps',
+  'burst',
+  'concurrency',
+  'timeoutMs',
+  'deadline',
+  'traceparent',
+  'fingerprint',
+] as const;
+
+const CHANGED = "{'done', status, changed} | {'ended', status} | {'not-found'}";
+
+/** Declares a verb whose only key is `meta`: the others are built under its hash tag. */
+function verb<const A extends string, R>(
+  name: string,
+  args: readonly A[],
+  returns: string,
+  decode: (reply: unknown) => R,
+) {
+  return defineScript({
+    name,
+    file: lua(name),
+    includeFolder,
+    keys: ['meta'],
+    args: ['settings', ...args] as readonly ('settings' | A)[],
+    returns,
+    decode,
+  });
+}
+
+/** The verbs of the engine, one Lua file each. */
+export const BULK_SCRIPTS = {
+  open: defineScript({
+    name: 'open',
+    file: lua('open'),
+    keys: ['meta'],
+    args: ['layout'],
+    returns: 'the layout that is stored',
+    decode: Number,
+  }),
+  createGroup: verb('create-group', DEFINITION, 'created | known | conflict', String),
+  addJobs: verb(
+    'add-jobs',
+    [...DEFINITION, 'later', 'jobs...'] as const,
+    "{'added', added, known, registered} | {'sealed', unknown} | {'full', scope, queued, max}",
+    values,
+  ),
+  sealGroup: verb('seal-group', ['key', 'total'], `${CHANGED} | {'mismatch', registered}`, values),
+  cancelGroup: verb('cancel-group', ['key'], CHANGED, values),
+  pauseGroup: verb('pause-group', ['key', 'paused'], CHANGED, values),
+  updateGroup: verb(
+    'update-group',
+    ['key', 'weight', 'level', 'rps', 'burst', 'concurrency', 'timeoutMs', 'deadline'],
+    CHANGED,
+    values,
+  ),
+  updateTenant: verb('update-tenant', ['tenantId', 'weight', 'rps', 'burst', 'concurrency'], '1', Number),
+  fetch: verb('fetch', ['max'], '{ready, rejected, room, nextInMs or -1}', values),
+  dispatch: verb('dispatch', ['max'], '{moved, ready, skipped, nextInMs or -1}', values),
+  admit: verb('admit', ['key', 'jobId'], '{destination, reason} | {}', values),
+  checkRate: verb('check-rate', ['key', 'cost'], '{waitMs} | {}', values),
+  reserve: verb(
+    'reserve',
+    ['instanceId', 'seq', 'max'],
+    '{rateDenied, missing, names of missing…, leases as 14 values each…}',
+    values,
+  ),
+  renew: verb('renew', ['leases...'], 'one letter per lease: o ok, l lost, c cancelled', String),
+  settle: verb(
+    'settle',
+    ['settlements...'],
+    'three values per settlement: accepted | stale | cancelled | gone, jobStatus or -, groupStatus or -',
+    values,
+  ),
+  giveBack: verb(
+    'give-back',
+    ['leases...'],
+    'one letter per lease: r ready, l lane, s stale, c cancelled, g gone',
+    String,
+  ),
+  giveBackAll: verb('give-back-all', ['instanceId', 'max'], '{returned, more}', values),
+  recover: verb(
+    'recover',
+    ['orphanedMessage', 'orphanedSignature', 'randoms...'],
+    '{recovered, more, names of dead…}',
+    values,
+  ),
+  sweep: verb('sweep', ['max', 'instanceKeptMs'], '{swept, more, nextInMs or -1}', values),
+  redrive: verb('redrive', ['mode', 'key', 'jobId', 'signature', 'tenant', 'max'], '{moved, more}', values),
+  listLetters: verb(
+    'list-letters',
+    ['key', 'jobId', 'signature', 'tenant', 'limit', 'cursor'],
+    '{cursor or 0, JSON of a DeadLetter…}',
+    values,
+  ),
+  listSignatures: verb('list-signatures', ['key', 'tenant'], '{signature, count, lastFailedAt, …}', values),
+  heartbeat: verb('heartbeat', ['instanceId', 'startedAt', 'slots', 'waiting', 'types'], '1', Number),
+  leave: verb('leave', ['instanceId'], '1', Number),
+  listInstances: verb('list-instances', [], '{id, startedAt, slots, waiting, types, silentMs, …}', values),
+  once: verb(
+    'once',
+    ['verb', 'name', 'token', 'ms', 'result'],
+    "{'run'} | {'busy', retryInMs} | {'done', result} | {'ok'} | {'no'}",
+    values,
+  ),
+  readGroup: verb('read-group', ['key'], 'JSON of a GroupView | nil', text),
+  readResult: verb('read-result', ['key', 'round'], 'JSON of the raw numbers | nil', text),
+  readJob: verb('read-job', ['key', 'jobId'], 'JSON of a JobView | nil', text),
+  listGroups: verb(
+    'list-groups',
+    ['tenant', 'tenantId', 'status', 'limit', 'cursor', 'scanMax'],
+    '{cursor or 0, JSON of a GroupView…}',
+    values,
+  ),
+  listJobs: verb(
+    'list-jobs',
+    ['key', 'status', 'limit', 'cursor', 'scanMax'],
+    '{cursor or -1, JSON of a JobView…}',
+    values,
+  ),
+  readTenants: verb('read-tenants', ['tenantId'], '{JSON of a TenantView…}', values),
+  readQueues: verb('read-queues', [], 'JSON of a QueuesView', String),
+  explain: verb('explain', ['key', 'jobId'], 'JSON of ExplainFacts | nil', text),
+};

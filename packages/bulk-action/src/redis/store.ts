@@ -1,0 +1,89 @@
+import { ERRORS as REDIS_ERRORS, type RedisConnection } from '@millrace/redis';
+import type { ResolvedBulkActionConfig } from '../options.js';
+import type {
+  BulkStore,
+  DeadLetterStore,
+  Gate,
+  GroupStore,
+  IdempotencyStore,
+  Instances,
+  Leases,
+  StoreViews,
+  Upkeep,
+  WakeUps,
+} from '../ports.js';
+import { redisDeadLetters } from './dead-letters.js';
+import { type BulkScripts, EngineLink } from './engine-link.js';
+import { redisGate } from './gate.js';
+import { redisGroups } from './groups.js';
+import { redisInstances } from './instances.js';
+import { redisLeases } from './leases.js';
+import { redisOnce } from './once.js';
+import { redisUpkeep } from './upkeep.js';
+import { redisViews } from './views.js';
+import { RedisWakeUps } from './wake-ups.js';
+
+/** The layout of the keys that this release writes; a process refuses a higher one. Fields may be added within one. */
+const LAYOUT = 1;
+
+/** Where the engine lives in Redis. */
+export interface RedisStoreOptions {
+  /** Stays the caller's: it is neither started nor stopped here. */
+  readonly connection: RedisConnection;
+  /** What all keys begin with (`'bulk-action:'`); stands before the hash tag. */
+  readonly keyPrefix?: string | undefined;
+  /** Which of several independent engines under one prefix (0). */
+  readonly shard?: number | undefined;
+}
+
+/** The store on Redis: the same engine for any number of processes. */
+export class RedisStore implements BulkStore {
+  readonly groups: GroupStore;
+  readonly views: StoreViews;
+  readonly gate: Gate;
+  readonly leases: Leases;
+  readonly upkeep: Upkeep;
+  readonly deadLetters: DeadLetterStore;
+  readonly instances: Instances;
+  readonly once: IdempotencyStore;
+  readonly wakeUps: WakeUps;
+  readonly #link: EngineLink;
+  readonly #bells: RedisWakeUps;
+
+  /**
+   * @param config - the engine's; the same in every process.
+   * @param options - see RedisStoreOptions.
+   * @param scripts - the scripts; tests load them with another `now`.
+   */
+  constructor(config: ResolvedBulkActionConfig, options: RedisStoreOptions, scripts?: BulkScripts) {
+    const { connection, keyPrefix = 'bulk-action:', shard = 0 } = options;
+    const link = new EngineLink(connection, `${keyPrefix}{${shard}}:`, config, scripts);
+    this.#link = link;
+    this.#bells = new RedisWakeUps(link);
+    this.groups = redisGroups(link);
+    this.views = redisViews(link);
+    this.gate = redisGate(link);
+    this.leases = redisLeases(link);
+    this.upkeep = redisUpkeep(link);
+    this.deadLetters = redisDeadLetters(link);
+    this.instances = redisInstances(link);
+    this.once = redisOnce(link);
+    this.wakeUps = this.#bells;
+  }
+
+  /**
+   * Checks that Redis answers and that this release knows the layout of the data.
+   * @throws MillraceError `BACKEND_UNAVAILABLE`, `REDIS_LAYOUT_NEWER`.
+   */
+  async start(): Promise<void> {
+    const found = await this.#link.run('open', { layout: LAYOUT });
+    if (found > LAYOUT) {
+      throw REDIS_ERRORS.create('REDIS_LAYOUT_NEWER', { store: 'bulk-action', found, known: LAYOUT });
+    }
+  }
+
+  /** Listens no more; the connection stays open. */
+  async stop(): Promise<void> {
+    this.#bells.stop();
+  }
+}

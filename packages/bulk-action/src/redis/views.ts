@@ -1,0 +1,123 @@
+import type { GroupResult, GroupView, JobView, QueuesView, TenantShare, TenantView } from '../model.js';
+import type { StoreViews } from '../ports.js';
+import type { ExplainFacts } from '../rules/explain.js';
+import { sharesOf } from '../rules/fair-share.js';
+import { durationStatistics } from '../rules/histogram.js';
+import { groupIdOf } from '../rules/ids.js';
+import type { EngineLink } from './engine-link.js';
+
+/** Records looked at for one page. */
+const SCAN_MAX = 10_000;
+
+/** Views of the store on Redis. */
+export const redisViews = (link: EngineLink): StoreViews => ({
+  group: async (key) => parsed<GroupView>(await link.run('readGroup', { key })),
+  async result(key, round) {
+    const text = await link.run('readResult', { key, round: round ?? '-' });
+    return text === undefined ? undefined : resultOf(key, JSON.parse(text));
+  },
+  async job(key, jobId) {
+    const text = await link.run('readJob', { key, jobId });
+    return text === undefined ? undefined : jobOf(text);
+  },
+  async groups({ tenant, tenantId, status }, limit, cursor) {
+    const [next, ...items] = await link.run('listGroups', {
+      tenant: tenant ?? '*',
+      tenantId: tenantId ?? '*',
+      status: status ?? '*',
+      limit,
+      cursor: cursor ?? '-',
+      scanMax: SCAN_MAX,
+    });
+    return {
+      items: items.map((text) => JSON.parse(String(text)) as GroupView),
+      ...(Number(next) > 0 && { cursor: String(next) }),
+    };
+  },
+  async jobs(key, { state }, limit, cursor) {
+    const [next, ...items] = await link.run('listJobs', {
+      key,
+      status: state ?? '*',
+      limit,
+      cursor: cursor ?? 0,
+      scanMax: SCAN_MAX,
+    });
+    return {
+      items: items.map((text) => jobOf(String(text))),
+      ...(Number(next) >= 0 && { cursor: String(next) }),
+    };
+  },
+  async tenant(tenantId) {
+    const [text] = await link.run('readTenants', { tenantId });
+    return parsed<TenantView>(text);
+  },
+  async fairness(limit): Promise<readonly TenantShare[]> {
+    const texts = await link.run('readTenants', { tenantId: '' });
+    return sharesOf(texts.map((text) => JSON.parse(String(text)) as TenantView))
+      .sort((a, b) => b.share - a.share || b.pending - a.pending || (a.id < b.id ? -1 : 1))
+      .slice(0, limit);
+  },
+  queues: async () => JSON.parse(await link.run('readQueues', {})) as QueuesView,
+  explain: async (key, jobId) => parsed<ExplainFacts>(await link.run('explain', { key, jobId })),
+});
+
+const parsed = <T>(text: string | number | undefined): T | undefined =>
+  text === undefined ? undefined : (JSON.parse(String(text)) as T);
+
+/** A job whose payload travels as text; one that cannot be read is left out, the job can still be looked at. */
+function jobOf(text: string): JobView {
+  return withPayload(JSON.parse(text));
+}
+
+/**
+ * Reads the payload of a job or a dead letter's copy of one.
+ * @param view - as the script made it.
+ */
+export function withPayload({ payloadText, ...job }: JobView & { payloadText?: string }): JobView {
+  if (payloadText === undefined) return job;
+  try {
+    return { ...job, payload: JSON.parse(payloadText) };
+  } catch {
+    return job;
+  }
+}
+
+interface RawResult
+  extends Pick<GroupResult, 'round' | 'status' | 'total' | 'success' | 'failed' | 'cancelled'> {
+  readonly code?: string;
+  readonly count: number;
+  readonly sum: number;
+  readonly min: number;
+  readonly max: number;
+  readonly buckets: Readonly<Record<string, number>>;
+  readonly failedByCode: Readonly<Record<string, number>>;
+  readonly failedJobs: GroupResult['failedJobs'];
+  readonly startedAt?: number;
+  readonly endedAt: number;
+}
+
+function resultOf(key: string, raw: RawResult): GroupResult {
+  const { round, status, code, total, success, failed, cancelled, startedAt, endedAt } = raw;
+  const { count, sum, min, max, failedByCode, failedJobs } = raw;
+  const buckets: number[] = [];
+  for (const [index, amount] of Object.entries(raw.buckets)) buckets[Number(index)] = amount;
+  const durations = { count, sum, min, max, buckets: Array.from(buckets, (amount) => amount ?? 0) };
+  return {
+    groupId: groupIdOf(key),
+    round,
+    status,
+    ...(code !== undefined && { code }),
+    total,
+    success,
+    failed,
+    cancelled,
+    successRate: success + failed === 0 ? 1 : success / (success + failed),
+    averageDurationMs: count === 0 ? 0 : sum / count,
+    durations: durationStatistics(durations),
+    failedByCode,
+    failedJobs,
+    ...(startedAt !== undefined && { startedAt }),
+    endedAt,
+    durationMs: startedAt === undefined ? 0 : Math.max(0, endedAt - startedAt),
+  };
+}

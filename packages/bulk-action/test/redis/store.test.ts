@@ -1,0 +1,6 @@
+import { afterAll } from 'vitest';
+import { bulkStoreContract } from '../store-contract-suite.js';
+import { closeRedis, openRedis } from './redis-fixture.js';
+
+afterAll(closeRedis);
+bulkStoreContract('redis', openRedis);
