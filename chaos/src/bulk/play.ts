@@ -130,10 +130,7 @@ export function checkAll(
  * @param refusals - by code.
  * @param unclean - codes that no caller should meet.
  */
-const checkFront = (
-  refusals: Readonly<Record<string, number>>,
-  unclean: readonly string[],
-): Verdict => ({
+const checkFront = (refusals: Readonly<Record<string, number>>, unclean: readonly string[]): Verdict => ({
   invariant: 'refused cleanly',
   held: unclean.length === 0,
   evidence:
