@@ -33,6 +33,7 @@ const attempt = (job: string, beganAt: number, rest: Partial<Try> = {}): Try => 
   job: `g#${job}`,
   group: 'g',
   attempt: 1,
+  token: undefined,
   worker: 1,
   beganAt,
   endedAt: beganAt + 10,
@@ -71,6 +72,7 @@ function evidence(changes: Partial<Evidence> = {}, testimony: Partial<Testimony>
       acknowledged: new Set(['g#a', 'g#b']),
       tries: [attempt('a', 1000), attempt('b', 3000, { how: 'failed' })],
       settled: [settled('a', 1, 'accepted', 'COMPLETED'), settled('b', 2, 'accepted', 'FAILED')],
+      leases: new Map(),
       givenBack: new Map(),
       deaths: 0,
       ...testimony,
@@ -120,9 +122,21 @@ describe('the checkers of bulk scenarios', () => {
     expect(checkExecutions(evidence({ jobs: orphaned }, { tries: same }))).toMatchObject({ held: false });
   });
 
-  it('see a token that was refused and accepted, and miss stale ones where there must be some', () => {
+  it('see a token that was refused and accepted or that another one had replaced, and miss stale ones where there must be some', () => {
     const both = [settled('a', 1, 'accepted', 'COMPLETED'), settled('a', 1, 'stale')];
     expect(checkStaleRefused(evidence({}, { settled: both }), false)).toMatchObject({ held: false });
+    const leases = new Map([['g#a', [{ token: 3, at: 1005 }]]]);
+    expect(checkStaleRefused(evidence({}, { leases }), false)).toMatchObject({ held: false });
+    const retried = [settled('a', 1, 'accepted', 'PENDING'), settled('a', 3, 'accepted', 'COMPLETED')];
+    const ofOld = (endedAt: number) =>
+      evidence({}, { leases, settled: retried, tries: [attempt('a', 1000, { token: 1, endedAt })] });
+    expect(checkStaleRefused(ofOld(1010), false)).toMatchObject({ held: false });
+    expect(checkStaleRefused(ofOld(1002), false)).toMatchObject({ held: true });
+    const own = evidence(
+      {},
+      { leases, settled: [settled('b', 2, 'accepted'), settled('a', 3, 'stale')], tries: [] },
+    );
+    expect(checkStaleRefused(own, false)).toMatchObject({ held: false });
     expect(checkStaleRefused(evidence(), true)).toMatchObject({ held: false });
   });
 
@@ -169,7 +183,7 @@ describe('what the ledger of a bulk scenario says', () => {
 
   it('joins begin, end and answer of a try, and ends those of a dead process', () => {
     const name = { job: 'g#a', attempt: 1 };
-    const { tries, acknowledged, deaths } = testimonyOf(
+    const { tries, acknowledged, deaths, leases } = testimonyOf(
       [
         entry('acknowledged', 1, { group: 'g', id: 'a' }, 1),
         entry('leased', 2, { ...name, token: 9 }),
@@ -183,6 +197,7 @@ describe('what the ledger of a bulk scenario says', () => {
     );
     expect([...acknowledged]).toEqual(['g#a']);
     expect(deaths).toBe(1);
+    expect(leases).toEqual(new Map([['g#a', [{ token: 9, at: 2 }]]]));
     expect(tries).toMatchObject([
       { job: 'g#a', beganAt: 3, endedAt: 8, how: 'done', answer: 'accepted' },
       { job: 'g#b', beganAt: 10, endedAt: 1010, how: 'killed', answer: undefined },

@@ -3,6 +3,7 @@ import type { Verdict } from '../registry.js';
 import type { Evidence } from './evidence.js';
 import { jobsByName } from './plan.js';
 import { some } from './some.js';
+import { isFinal } from './tries.js';
 
 /**
  * I1: what was acknowledged reached its one end, the one that was planned, and its effect is in the ledger.
@@ -38,10 +39,7 @@ export function checkNoLoss({ plan, testimony, jobs, deadLetters }: Evidence): V
 export function checkCountedOnce({ testimony, jobs, groups, results }: Evidence): Verdict {
   const wrong: string[] = [];
   const finals = new Map<string, number>();
-  for (const { job, status, jobStatus } of testimony.settled) {
-    if (status !== 'accepted' || (jobStatus !== 'COMPLETED' && jobStatus !== 'FAILED')) continue;
-    finals.set(job, (finals.get(job) ?? 0) + 1);
-  }
+  for (const { job } of testimony.settled.filter(isFinal)) finals.set(job, (finals.get(job) ?? 0) + 1);
   for (const [job, times] of finals) if (times > 1) wrong.push(`${job} was accepted for good ${times} times`);
   const sums = { success: 0, failed: 0 };
   for (const { id, counts, status } of groups) {

@@ -1,6 +1,7 @@
 import type { Verdict } from '../registry.js';
 import type { Evidence } from './evidence.js';
 import { some } from './some.js';
+import { isFinal, type SettledTry } from './tries.js';
 
 /**
  * I3: a job ran at most 1 + retries + lease losses + give-backs + throttled tries times, each under a lease of its own.
@@ -35,25 +36,37 @@ export function checkExecutions({ testimony, jobs }: Evidence): Verdict {
 }
 
 /**
- * I4: a token that another one has replaced changes nothing.
+ * I4: a token that another one has replaced changes nothing. What ended a job was its newest token; what else was
+ * accepted came from a try that ended before anybody had a newer one.
  * @param evidence - store and ledger.
  * @param expected - whether the scenario must have brought some about.
  */
-export function checkStaleRefused({ testimony }: Evidence, expected: boolean): Verdict {
-  const refused = testimony.settled.filter(({ status }) => status === 'stale');
-  const accepted = new Set(
-    testimony.settled
-      .filter(({ status }) => status === 'accepted')
-      .map(({ job, token }) => `${job} ${token}`),
-  );
-  const both = refused.map(({ job, token }) => `${job} ${token}`).filter((name) => accepted.has(name));
-  const twice = refused.length + accepted.size;
+export function checkStaleRefused({ testimony, jobs }: Evidence, expected: boolean): Verdict {
+  const { settled, tries, leases } = testimony;
+  const wrong: string[] = [];
+  const accepted = settled.filter(({ status }) => status === 'accepted');
+  const refused = settled.filter(({ status }) => status === 'stale');
+  const names = new Set(accepted.map(tokenName));
+  for (const one of refused) {
+    const newest = Math.max(...(leases.get(one.job) ?? []).map(({ token }) => token));
+    if (names.has(tokenName(one))) wrong.push(`${tokenName(one)}: refused and accepted`);
+    // Whoever completes a job has its newest token: refused, it was a repeat, which must get the first answer again.
+    else if (one.token === newest && jobs.get(one.job)?.status === 'COMPLETED')
+      wrong.push(`${tokenName(one)} completed it and was refused`);
+  }
+  for (const one of accepted.filter(isFinal)) {
+    const newer = leases.get(one.job)?.find(({ token }) => token > one.token);
+    if (newer) wrong.push(`${tokenName(one)} ended it, though ${newer.token} was given`);
+  }
+  for (const { job, token = 0, answer, endedAt = 0 } of tries) {
+    const newer = leases.get(job)?.find((lease) => lease.token > token && lease.at < endedAt);
+    if (newer && answer === 'accepted') wrong.push(`${job} by token ${token} counted, after ${newer.token}`);
+  }
   return {
     invariant: 'I4 stale settlements refused',
-    held: both.length === 0 && twice > 0 && (!expected || refused.length > 0),
-    evidence:
-      both.length > 0
-        ? `refused and accepted: ${some(both)}`
-        : `${refused.length} refused, ${accepted.size} accepted`,
+    held: wrong.length === 0 && accepted.length > 0 && (!expected || refused.length > 0),
+    evidence: wrong.length > 0 ? some(wrong) : `${refused.length} refused, ${accepted.length} accepted`,
   };
 }
+
+const tokenName = ({ job, token }: SettledTry): string => `${job} by token ${token}`;

@@ -51,6 +51,8 @@ export interface PlanSize {
   readonly jobs: number;
   /** Shortest and longest job. */
   readonly ms: readonly [number, number];
+  /** How long one job in twenty takes instead: long enough to be running elsewhere when its first process wakes. */
+  readonly longMs?: number;
   /** Whether some groups have caps and rates, and some jobs fail or meet limits. */
   readonly mixed: boolean;
 }
@@ -58,8 +60,11 @@ export interface PlanSize {
 const CAPPED_TENANT = 'capped';
 const TENANT_CAP = 6;
 const GROUP_CAP = 3;
-const RPS = 40;
-const BURST = 4;
+/** Fewer in a second than the smallest group has jobs. */
+const RPS = 10;
+const BURST = 2;
+
+const LONG_SHARE = 0.05;
 
 /** How often each deed occurs in a mixed plan; the rest works. */
 const DEEDS: readonly (readonly [Deed, number])[] = [
@@ -74,14 +79,15 @@ const DEEDS: readonly (readonly [Deed, number])[] = [
  * @param rng - where it is drawn.
  * @param size - how much.
  */
-export function drawPlan(rng: Rng, { groups, jobs, ms, mixed }: PlanSize): Plan {
+export function drawPlan(rng: Rng, { groups, jobs, ms, longMs, mixed }: PlanSize): Plan {
+  const drawMs = () => (longMs !== undefined && rng.chance(LONG_SHARE) ? longMs : rng.integer(...ms));
   return {
     groups: Array.from({ length: groups }, (_, index) => {
       const count = Math.floor(((index + 1) * jobs) / groups) - Math.floor((index * jobs) / groups);
       return {
         input: { id: `g${index}`, ...(mixed && limitsOf(index)) },
         jobs: Array.from({ length: count }, (_, at) =>
-          planJob(`j${at}`, { does: mixed ? drawDeed(rng) : 'works', ms: rng.integer(...ms) }),
+          planJob(`j${at}`, { does: mixed ? drawDeed(rng) : 'works', ms: drawMs() }),
         ),
       };
     }),

@@ -5,6 +5,7 @@ export interface Try {
   readonly job: string;
   readonly group: string;
   readonly attempt: number;
+  readonly token: number | undefined;
   /** The process. */
   readonly worker: number;
   readonly beganAt: number;
@@ -17,11 +18,17 @@ export interface Try {
 }
 
 /** One answer of the store to a report. */
-interface SettledTry {
+export interface SettledTry {
   readonly job: string;
   readonly token: number;
   readonly status: string;
   readonly jobStatus: string | undefined;
+}
+
+/** One lease that a process was given. */
+interface Lease {
+  readonly token: number;
+  readonly at: number;
 }
 
 /** What the ledger of a scenario says. */
@@ -30,6 +37,8 @@ export interface Testimony {
   readonly acknowledged: ReadonlySet<string>;
   readonly tries: readonly Try[];
   readonly settled: readonly SettledTry[];
+  /** Under which tokens each job was leased, and when that was written down at the latest. */
+  readonly leases: ReadonlyMap<string, readonly Lease[]>;
   /** How often each job was given back. */
   readonly givenBack: ReadonlyMap<string, number>;
   readonly deaths: number;
@@ -51,6 +60,11 @@ export function testimonyOf(entries: readonly LedgerEntry[], leaseMs: number): T
     status: String(entry.status),
     jobStatus: entry.jobStatus as string | undefined,
   }));
+  const leases = new Map<string, Lease[]>();
+  for (const entry of of('leased')) {
+    const lease = { token: Number(entry.token), at: entry.at };
+    leases.set(nameOf(entry), [...(leases.get(nameOf(entry)) ?? []), lease]);
+  }
   const givenBack = new Map<string, number>();
   for (const entry of of('given-back')) {
     if (entry.to === 'ready' || entry.to === 'lane') {
@@ -61,6 +75,7 @@ export function testimonyOf(entries: readonly LedgerEntry[], leaseMs: number): T
     acknowledged: new Set(of('acknowledged').map(({ group, id }) => `${group}#${id}`)),
     tries: triesOf(of, settled, leaseMs),
     settled,
+    leases,
     givenBack,
     deaths: of('died').length,
   };
@@ -77,6 +92,7 @@ function triesOf(
   const deaths = new Map(of('died').map(({ worker, at }) => [Number(worker), at]));
   return of('began').map((began) => {
     const end = ends.get(tryId(began));
+    const token = tokens.get(tryId(began));
     const died = deaths.get(began.pid);
     const ending = died === undefined ? 'unknown' : 'killed';
     // A process that was frozen or blocked before it died may have lost the lease long before.
@@ -85,11 +101,12 @@ function triesOf(
       job: nameOf(began),
       group: nameOf(began).split('#')[0] as string,
       attempt: Number(began.attempt),
+      token,
       worker: began.pid,
       beganAt: began.at,
       endedAt: end?.at ?? lastSure,
       how: end ? (end.how as Try['how']) : ending,
-      answer: answers.get(`${began.job} ${tokens.get(tryId(began))}`),
+      answer: answers.get(`${began.job} ${token}`),
     };
   });
 }
@@ -100,3 +117,7 @@ function triesOf(
  */
 export const keptItsLease = ({ how, answer }: Try): boolean =>
   how !== 'aborted' && (answer === 'accepted' || answer === undefined);
+
+/** Whether it ended its job for good. */
+export const isFinal = ({ status, jobStatus }: SettledTry): boolean =>
+  status === 'accepted' && (jobStatus === 'COMPLETED' || jobStatus === 'FAILED');

@@ -1,15 +1,18 @@
 import { wait } from '@millrace/async-utils';
 import { Redis } from 'ioredis';
+import type { Evidence } from '../bulk/evidence.js';
 import { type Play, planFor, runPlay, type Storm } from '../bulk/play.js';
 import { leaseMs } from '../bulk/settings.js';
 import { DURABLE, type World } from '../bulk/world.js';
-import { registerScenario, type ScenarioContext } from '../registry.js';
+import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 
 const SLOTS = 15;
 /** Longer than a call to Redis is waited for. */
 const DOWN_MS = 5000;
 /** The longest that Redis is away, and until everybody has noticed that it is back. */
 const OUTAGE_MS = 13_000;
+/** Share of jobs that a slow machine may cost a lease; without repeats it is a tenth and more. */
+const LEASES_LOST_MAX = 0.02;
 
 /** What is done to Redis or the network while everybody works. */
 const FAULTS: Record<string, { what: string; strike: Storm['strike'] } & Partial<Play>> = {
@@ -49,6 +52,7 @@ const FAULTS: Record<string, { what: string; strike: Storm['strike'] } & Partial
   'bulk-lost-replies': {
     what: 'connections cut after execution and before the reply',
     viaProxy: true,
+    judge: judgeLeases,
     strike: async ({ proxy }) => {
       const cut = proxy.cutAfterRequest((chunk) => chunk.includes('EVALSHA'));
       await Promise.race([cut, wait(500)]).catch(() => {});
@@ -56,6 +60,18 @@ const FAULTS: Record<string, { what: string; strike: Storm['strike'] } & Partial
     },
   },
 };
+
+/** A repeated reserve brings the leases whose answer was lost: none of them has to expire. */
+function judgeLeases({ jobs }: Evidence): Verdict[] {
+  const orphans = [...jobs.values()].reduce((sum, { orphanCount }) => sum + orphanCount, 0);
+  return [
+    {
+      invariant: 'lost answers cost no lease',
+      held: orphans <= jobs.size * LEASES_LOST_MAX,
+      evidence: `${orphans} leases of ${jobs.size} jobs expired`,
+    },
+  ];
+}
 
 const pauseBetween = (rng: ScenarioContext['rng'], scale: number): Promise<void> =>
   wait(scale < 1 ? rng.integer(200, 600) : rng.integer(1000, 4000));

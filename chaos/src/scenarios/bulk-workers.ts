@@ -71,7 +71,7 @@ const workersKilled: Play = {
   plan: (context) => {
     const plan = planFor(
       context,
-      { groups: 200, jobs: 20_000, ms: [20, 200], mixed: true },
+      { groups: 200, jobs: 20_000, ms: [20, 200], longMs: 1.5 * leaseMs(context.scale), mixed: true },
       { groups: 12, jobs: 300 },
     );
     return withJobs(plan, [planJob('blocks', { does: 'blocks-first', ms: 20 })]);

@@ -377,6 +377,8 @@ export type WakeUpKind = 'fetch' | 'work' | 'dispatch';
 export interface WakeUps {
   /** @returns a function that ends the listening. */
   listen(kind: WakeUpKind, ring: () => void): () => void;
+  /** Hands a wake-up on that came to somebody who has no use for it. */
+  passOn(kind: WakeUpKind): void;
   /** @returns a function that ends the subscription. */
   subscribe(listener: (event: GroupEvent) => void): () => void;
 }

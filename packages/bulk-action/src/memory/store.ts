@@ -53,6 +53,7 @@ export class MemoryStore implements BulkStore {
     this.once = memoryOnce(state);
     this.wakeUps = {
       listen: (kind, ring) => state.listen(kind, ring),
+      passOn: (kind) => state.step(() => state.ring(kind)),
       subscribe: (listener) => state.subscribe(listener),
     };
   }

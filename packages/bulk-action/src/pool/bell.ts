@@ -15,6 +15,11 @@ export class Bell {
     else this.#rung = true;
   }
 
+  /** Whether a ring is remembered that nobody has answered. */
+  get rung(): boolean {
+    return this.#rung;
+  }
+
   /** Forgets a remembered ring: for whoever is about to look anyway. */
   hush(): void {
     this.#rung = false;

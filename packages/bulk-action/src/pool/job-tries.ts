@@ -94,8 +94,9 @@ export class JobTries {
     const outcome = this.#outcomeOf(job, ended);
     const answer = await settler.settle({ key, jobId, token, durationMs, outcome });
     if (answer) this.#count(job, ended, outcome, answer);
+    if (!onSettled) return;
     try {
-      onSettled?.({ job, response: responseOf(job, ended), answer });
+      onSettled({ job, response: responseOf(job, ended), answer });
     } catch (error) {
       report(log, 'error', { err: error }, `onSettled failed: ${toWorkError(error).message}`);
     }

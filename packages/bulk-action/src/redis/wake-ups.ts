@@ -35,6 +35,13 @@ export class RedisWakeUps implements WakeUps {
   }
 
   /** See WakeUps. */
+  passOn(kind: WakeUpKind): void {
+    const { connection, base } = this.#link;
+    // A hint: whoever polls finds the work all the same.
+    connection.call('LPUSH', [`${base}w:${kind}`, '1']).catch(() => {});
+  }
+
+  /** See WakeUps. */
   subscribe(listener: (event: GroupEvent) => void): () => void {
     const { connection, base } = this.#link;
     return connection.channels.subscribe(`${base}events`, (message) => listener(eventOf(message)));
@@ -58,7 +65,7 @@ export class RedisWakeUps implements WakeUps {
       if (outcome === 'aborted') break;
       if (outcome !== 'woken') continue;
       // Nobody here wants it any more: another process may.
-      if (wait.signal.aborted) connection.call('LPUSH', [`${base}w:${kind}`, '1']).catch(() => {});
+      if (wait.signal.aborted) this.passOn(kind);
       for (const bell of [...bells]) quietly(bell);
     }
     if (this.#waits.get(kind) === wait) this.#waits.delete(kind);

@@ -182,6 +182,7 @@ function faultyWakeUps(process: SimProcess, { scheduler, chaos, wakeUps }: Fault
   };
   return {
     listen: (kind, ring) => hint((deliver) => wakeUps.listen(kind, () => deliver(`wake-up ${kind}`, ring))),
+    passOn: (kind) => wakeUps.passOn(kind),
     subscribe: (listener) =>
       hint((deliver) => wakeUps.subscribe((event) => deliver(`event ${event.type}`, () => listener(event)))),
   };
