@@ -51,8 +51,8 @@ export interface PlanSize {
   readonly jobs: number;
   /** Shortest and longest job. */
   readonly ms: readonly [number, number];
-  /** How long one job in twenty takes instead: long enough to be running elsewhere when its first process wakes. */
-  readonly longMs?: number;
+  /** A share of the jobs takes so long instead: they still run elsewhere when their first process wakes. */
+  readonly long?: { readonly share: number; readonly ms: number };
   /** Whether some groups have caps and rates, and some jobs fail or meet limits. */
   readonly mixed: boolean;
 }
@@ -63,8 +63,6 @@ const GROUP_CAP = 3;
 /** Fewer in a second than the smallest group has jobs. */
 const RPS = 10;
 const BURST = 2;
-
-const LONG_SHARE = 0.05;
 
 /** How often each deed occurs in a mixed plan; the rest works. */
 const DEEDS: readonly (readonly [Deed, number])[] = [
@@ -79,8 +77,8 @@ const DEEDS: readonly (readonly [Deed, number])[] = [
  * @param rng - where it is drawn.
  * @param size - how much.
  */
-export function drawPlan(rng: Rng, { groups, jobs, ms, longMs, mixed }: PlanSize): Plan {
-  const drawMs = () => (longMs !== undefined && rng.chance(LONG_SHARE) ? longMs : rng.integer(...ms));
+export function drawPlan(rng: Rng, { groups, jobs, ms, long, mixed }: PlanSize): Plan {
+  const drawMs = () => (long && rng.chance(long.share) ? long.ms : rng.integer(...ms));
   return {
     groups: Array.from({ length: groups }, (_, index) => {
       const count = Math.floor(((index + 1) * jobs) / groups) - Math.floor((index * jobs) / groups);

@@ -69,15 +69,16 @@ const workersKilled: Play = {
   workers: WORKERS,
   slots: 15,
   plan: (context) => {
+    const long = { share: 0.01, ms: 1.5 * leaseMs(context.scale) };
     const plan = planFor(
       context,
-      { groups: 200, jobs: 20_000, ms: [20, 200], longMs: 1.5 * leaseMs(context.scale), mixed: true },
-      { groups: 12, jobs: 300 },
+      { groups: 200, jobs: 20_000, ms: [20, 200], long, mixed: true },
+      { groups: 12, jobs: 300, long: { ...long, share: 0.05 } },
     );
     return withJobs(plan, [planJob('blocks', { does: 'blocks-first', ms: 20 })]);
   },
   storm: killingStorm,
-  shortStrikes: 4,
+  shortStrikes: 3,
   liveness: true,
   staleExpected: true,
 };
