@@ -2,7 +2,7 @@
 -- guarantee: a job is in exactly one place. A live job is {key, id, cost, charge?, deadline?, waiting, round}; in ready and in
 --            flight also {charged, ge, te}, what its turn was charged; tries = {retry, orphan, attempts, tries}.
 -- defines:   isLive, deadlineOf, isOverdue, laneKey, joinLane, peekLane, laneToReady, readyToLane, flightToLane,
---            nonReadyToLane, leaveReady, leaveNonReady, leaveFlight, toNonReady, keepTry, measured, finish, succeed, fail,
+--            nonReadyToLane, leaveReady, leaveNonReady, leaveFlight, toNonReady, keepTry, measured, finish, fail,
 --            failCorrupt, failOverdue, bury, recordOf, stateOf, keepCorrupt.
 -- cost:      O(log n) each.
 
@@ -263,11 +263,6 @@ local function writeDone(g, id, kind, r, s)
   redis.call('HSET', base .. 'j:' .. g.key, id, mpack({k = kind, t = r.t, c = r.c, at = r.at, nb = r.nb, dl = r.dl, tp = r.tp,
     ch = r.ch, rd = r.rd, p = kind ~= 'C' and kind ~= 'K' and r.p or nil, ea = atMs, s = s}))
   redis.call('HDEL', base .. 's:' .. g.key, id)
-end
-
-local function succeed(g, job, durationMs, r, s)
-  finish(g, job, durationMs, true, function() g.success = g.success + 1 end)
-  writeDone(g, job.id, 'C', r, s)
 end
 
 local function failedDetail(id, code, message)

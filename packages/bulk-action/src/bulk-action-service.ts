@@ -10,10 +10,10 @@ import {
 import { ERRORS } from './errors.js';
 import { checkGroupPatch, checkTenantPatch, defineGroup } from './group-definition.js';
 import { GroupViews } from './group-views.js';
-import type { GroupInput, GroupPatch, GroupProgress, JobInput, TenantPatch } from './model.js';
+import type { GroupInput, GroupKey, GroupPatch, GroupProgress, JobInput, TenantPatch } from './model.js';
 import { type AddJobsOptions, batchesOf, type PreparedJobs, prepareJobs } from './new-jobs.js';
 import type { ResolvedBulkActionConfig } from './options.js';
-import type { AddAnswer, BulkStore, GroupDefinition, GroupKey } from './ports.js';
+import type { AddAnswer, BulkStore, GroupDefinition } from './ports.js';
 import { changeOf, changeOrEnd, type GroupChange } from './refusals.js';
 import { checkId, groupIdOf, parseGroupRef } from './rules/ids.js';
 

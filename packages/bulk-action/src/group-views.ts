@@ -1,6 +1,7 @@
 import { integerOption, type OptionRule, oneOfOption, resolveOptions } from '@millrace/foundation';
 import type {
   GroupEvent,
+  GroupKey,
   GroupProgress,
   GroupResult,
   GroupView,
@@ -11,7 +12,7 @@ import type {
   TenantView,
 } from './model.js';
 import { type PageRequest, resolvePage } from './page-request.js';
-import type { BulkStore, GroupFilter, GroupKey } from './ports.js';
+import type { BulkStore, GroupFilter } from './ports.js';
 import { groupNotFound, jobNotFound, optionInvalid } from './refusals.js';
 import { type Explanation, explainJob } from './rules/explain.js';
 import { checkId, checkTenant, parseGroupRef } from './rules/ids.js';

@@ -1,5 +1,8 @@
 import type { GroupStatus, JobPlace, JobStatus, NonReadyReason, PriorityLevel } from './states.js';
 
+/** The stored id of a group, `tenant/id`: see `formatScopedId`. */
+export type GroupKey = string;
+
 /** A point in time as a caller may give it: a Date, or milliseconds since 1970. */
 export type Moment = Date | number;
 

@@ -1,7 +1,16 @@
 import type {
+  LeaseRef,
+  RecoverAnswer,
+  ReserveAnswer,
+  ReserveRequest,
+  SettleAnswer,
+  Settlement,
+} from './lease.js';
+import type {
   DeadLetter,
   DeadLetterSignature,
   GroupEvent,
+  GroupKey,
   GroupPatch,
   GroupResult,
   GroupView,
@@ -14,13 +23,7 @@ import type {
   TenantView,
 } from './model.js';
 import type { ExplainFacts } from './rules/explain.js';
-import type {
-  BackpressureDestination,
-  GroupStatus,
-  JobStatus,
-  NonReadyReason,
-  PriorityLevel,
-} from './states.js';
+import type { BackpressureDestination, GroupStatus, JobStatus, PriorityLevel } from './states.js';
 
 /*
  * What the core needs of a store, split by who calls it. Rules for every adapter:
@@ -30,9 +33,6 @@ import type {
  * - every step is bounded by a number it is given, or by a constant of the adapter;
  * - every member may be called again after a lost answer: ids and tokens make the repeat harmless.
  */
-
-/** The stored id of a group, `tenant/id`: see `formatScopedId`. */
-export type GroupKey = string;
 
 /** A group as it is registered: ids checked, defaults in place. */
 export interface GroupDefinition {
@@ -193,95 +193,6 @@ export interface Gate {
   ): Promise<{ readonly allowed: boolean; readonly nextInMs: number } | undefined>;
 }
 
-/** Names one lease; the token fences everybody else off. */
-export interface LeaseRef {
-  readonly key: GroupKey;
-  readonly jobId: string;
-  readonly token: number;
-}
-
-/** A job under a lease of `reliableQueue.ackTimeoutMs`. */
-export interface LeasedJob extends LeaseRef {
-  readonly tenant: string;
-  readonly tenantId: string;
-  readonly processorType: string;
-  /** JSON. */
-  readonly payload: string;
-  readonly cost: number;
-  readonly retryCount: number;
-  /** The number of this try, from 1. */
-  readonly attempt: number;
-  readonly createdAt: number;
-  /** How long it waited since it could have started. */
-  readonly waitedMs: number;
-  /** The earlier of the job's and the group's, milliseconds since 1970. */
-  readonly deadline?: number;
-  readonly traceparent: string;
-}
-
-/** A request for jobs. */
-export interface ReserveRequest {
-  readonly instanceId: string;
-  /** One higher with every new request; the same number again asks for the same answer again. */
-  readonly seq: number;
-  readonly max: number;
-}
-
-/** The answer to a request for jobs. */
-export interface ReserveAnswer {
-  readonly jobs: readonly LeasedJob[];
-  /** Ready entries whose job record was gone: removed, to be logged. */
-  readonly missing: readonly { readonly key: GroupKey; readonly jobId: string }[];
-  /** Jobs sent to non-ready for want of a token. */
-  readonly rateDenied: number;
-}
-
-/** What a try came to. */
-export type Outcome =
-  | { readonly kind: 'success'; readonly data?: string }
-  | {
-      /** Again after `delayMs`; `spendsRetry` raises retryCount. */
-      readonly kind: 'retry';
-      readonly error: { readonly code: string; readonly message: string };
-      readonly reason: NonReadyReason;
-      readonly delayMs: number;
-      readonly spendsRetry: boolean;
-    }
-  | {
-      /** For good; `dead` keeps it as a dead letter. */
-      readonly kind: 'failure';
-      readonly error: { readonly code: string; readonly message: string };
-      readonly dead: boolean;
-      readonly signature: string;
-    };
-
-/** One try reported. */
-export interface Settlement extends LeaseRef {
-  readonly durationMs: number;
-  readonly outcome: Outcome;
-}
-
-/**
- * accepted: counted, now or when the same token was reported first. stale: another lease holds or settled the job.
- * cancelled: its round had ended; lease and slot are free now. gone: no such job.
- */
-export interface SettleAnswer {
-  readonly status: 'accepted' | 'stale' | 'cancelled' | 'gone';
-  /** Accepted only: what the job is now, and whether its group has ended. */
-  readonly jobStatus?: JobStatus;
-  readonly groupStatus?: GroupStatus;
-}
-
-/** What recovery did with expired leases. */
-export interface RecoverAnswer {
-  /** All whose lease was taken away, the dead ones too. */
-  readonly recovered: number;
-  /** Failed as `ORPHANED`: past `maxOrphanCount`. */
-  readonly dead: readonly { readonly key: GroupKey; readonly jobId: string }[];
-  /** Whether more are waiting. */
-  readonly more: boolean;
-}
-
 /** Leases; called by the worker pool. */
 export interface Leases {
   reserve(request: ReserveRequest): Promise<ReserveAnswer>;
@@ -352,6 +263,9 @@ export interface Instances {
 
 /** How long an instance counts as alive after its last word. */
 export const INSTANCE_TTL_MS = 15_000;
+
+/** How long the last answer of a silent instance is kept for a repeat. */
+export const INSTANCE_KEPT_MS = 40 * INSTANCE_TTL_MS;
 
 /** Effects that happen once; called by IdempotencyService. */
 export interface IdempotencyStore {

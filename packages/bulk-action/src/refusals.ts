@@ -1,6 +1,7 @@
 import { ERRORS as FOUNDATION_ERRORS, type MillraceError, nearestKey, printable } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
-import type { GroupAnswer, GroupKey } from './ports.js';
+import type { GroupKey } from './model.js';
+import type { GroupAnswer } from './ports.js';
 import { groupIdOf } from './rules/ids.js';
 import type { GroupStatus } from './states.js';
 

@@ -4,10 +4,10 @@ import { BackpressureService } from '../src/backpressure-service.js';
 import { BulkActionService } from '../src/bulk-action-service.js';
 import { DeadLetterService } from '../src/dead-letter-service.js';
 import { IdempotencyService } from '../src/idempotency-service.js';
+import type { LeasedJob, Outcome } from '../src/lease.js';
 import { MemoryStore } from '../src/memory/store.js';
 import type { Page } from '../src/model.js';
 import { type BulkActionConfig, resolveBulkActionConfig } from '../src/options.js';
-import type { LeasedJob, Outcome } from '../src/ports.js';
 
 /** The services on a real memory store, without a pool: a test plays the worker. */
 export function onMemory(given: BulkActionConfig = {}) {

@@ -1,12 +1,11 @@
 import { seededRng } from '@millrace/foundation';
-import { latch, ManualClock } from '@millrace/testkit';
+import { latch, ManualClock, recordingLogger } from '@millrace/testkit';
 import { describe, expect, it, vi } from 'vitest';
 import { InMemoryQueue } from '../src/memory/queue.js';
 import type { WorkerConfig } from '../src/options.js';
 import type { Queue } from '../src/ports.js';
 import type { WorkHandler } from '../src/work-on-item.js';
 import { Worker } from '../src/worker.js';
-import { recordingLogger } from './recording-logger.js';
 
 function bench(handler?: WorkHandler<number>, config?: WorkerConfig<number>, queue?: Queue<number>) {
   const clock = new ManualClock();

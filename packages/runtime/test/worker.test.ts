@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NonRetryableError, RateLimitedError, seededRng, type WorkContext } from '@millrace/foundation';
-import { latch, ManualClock } from '@millrace/testkit';
+import { latch, ManualClock, recordingLogger } from '@millrace/testkit';
 import { describe, expect, it, vi } from 'vitest';
 import { InMemoryQueue } from '../src/memory/queue.js';
 import type { QueueItem } from '../src/model.js';
@@ -8,7 +8,6 @@ import type { WorkerConfig } from '../src/options.js';
 import type { Queue } from '../src/ports.js';
 import type { WorkHandler } from '../src/work-on-item.js';
 import { Worker } from '../src/worker.js';
-import { recordingLogger } from './recording-logger.js';
 
 function bench<T = number>(handler?: WorkHandler<T>, config?: WorkerConfig<T>, queue?: Queue<T>) {
   const clock = new ManualClock();

@@ -13,6 +13,7 @@ export { type OpenResources, openResources, requireNoLeaks, settledResources } f
 export { type PostgresServer, type PostgresServerOptions, startPostgres } from './postgres-server.js';
 export type { PrivateServer } from './private-server.js';
 export { isProcessGone } from './process-table.js';
+export { type LogLine, recordingLogger } from './recording-logger.js';
 export { type RedisServer, type RedisServerOptions, startRedis } from './redis-server.js';
 export { type RunServers, startRunServers } from './run-servers.js';
 export { type PostgresSandbox, postgresSandbox, type RedisSandbox, redisSandbox } from './sandbox.js';

@@ -1,5 +1,6 @@
 import type { GroupPatch, Moment, TenantPatch } from '../model.js';
 import type { AddAnswer, GroupAnswer, GroupDefinition, GroupStore, NewJob } from '../ports.js';
+import { fingerprintOf } from '../rules/fingerprint.js';
 import { rescale } from '../rules/gcra.js';
 import { hasEnded } from '../states.js';
 import { completeIfDone, cutRound } from './ending.js';
@@ -21,12 +22,6 @@ export const memoryGroups = (state: MemoryState): GroupStore => ({
     state.step(() => changeOpen(state, key, (group) => updateGroup(state, group, patch))),
   updateTenant: async (tenantId, patch) => state.step(() => updateTenant(state, tenantId, patch)),
 });
-
-/** Two definitions are the same when everything a caller gave is. */
-const fingerprintOf = (definition: GroupDefinition): string => {
-  const { tenantId, weight, priorityLevel, rps, burst, concurrency, timeoutMs, deadline } = definition;
-  return JSON.stringify([tenantId, weight, priorityLevel, rps, burst, concurrency, timeoutMs, deadline]);
-};
 
 function create(state: MemoryState, definition: GroupDefinition): 'created' | 'known' | 'conflict' {
   const known = state.groups.get(definition.key);

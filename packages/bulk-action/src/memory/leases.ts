@@ -2,14 +2,14 @@ import { ERRORS } from '../errors.js';
 import type {
   LeasedJob,
   LeaseRef,
-  Leases,
   Outcome,
   RecoverAnswer,
   ReserveAnswer,
   ReserveRequest,
   SettleAnswer,
   Settlement,
-} from '../ports.js';
+} from '../lease.js';
+import type { Leases } from '../ports.js';
 import { orphanBackoffMs } from '../rules/backoff.js';
 import { type Bucket, spend } from '../rules/gcra.js';
 import { countEvents } from '../rules/rate-window.js';

@@ -1,5 +1,6 @@
+import type { SettleAnswer } from '../lease.js';
 import type { FailedJob, FailedTry, GroupResult } from '../model.js';
-import type { GroupDefinition, NewJob, SettleAnswer } from '../ports.js';
+import type { GroupDefinition, NewJob } from '../ports.js';
 import { type Histogram, newHistogram } from '../rules/histogram.js';
 import { newRateWindow, type RateWindow } from '../rules/rate-window.js';
 import type { FairClock, FairTag } from '../rules/sfq.js';

@@ -1,7 +1,8 @@
 import type { Clock } from '@millrace/foundation';
+import { type LeaseRef } from '../lease.js';
 import type { GroupEvent } from '../model.js';
 import type { ResolvedBulkActionConfig } from '../options.js';
-import { type Heartbeat, INSTANCE_TTL_MS, type LeaseRef, type WakeUpKind } from '../ports.js';
+import { type Heartbeat, INSTANCE_TTL_MS, type WakeUpKind } from '../ports.js';
 import { groupIdOf } from '../rules/ids.js';
 import { newRateWindow, type RateWindow, ratePerSecond } from '../rules/rate-window.js';
 import { readyBound } from '../rules/ready-bound.js';

@@ -1,4 +1,4 @@
-import { INSTANCE_TTL_MS, type Upkeep } from '../ports.js';
+import { INSTANCE_KEPT_MS, type Upkeep } from '../ports.js';
 import { hasEnded } from '../states.js';
 import { removeDeadLetter } from './dead-letters.js';
 import { expireAt } from './ending.js';
@@ -6,8 +6,6 @@ import { bury } from './moves.js';
 import type { GroupRecord, JobRecord } from './records.js';
 import type { Grave, MemoryState } from './state.js';
 
-/** How long the last answer of a silent instance is kept for a repeat. */
-const INSTANCE_KEPT_MS = 40 * INSTANCE_TTL_MS;
 /** A group that still has something in flight is looked at again after this. */
 const LOOK_AGAIN_MS = 1000;
 

@@ -2,7 +2,7 @@ import type { GroupView, JobView, Page, QueuesView, TenantShare, TenantView } fr
 import type { GroupFilter, StoreViews } from '../ports.js';
 import { INSTANCE_TTL_MS } from '../ports.js';
 import type { ExplainFacts, ScopeFacts } from '../rules/explain.js';
-import { sharesOf } from '../rules/fair-share.js';
+import { largestShares } from '../rules/fair-share.js';
 import { groupIdOf } from '../rules/ids.js';
 import { ratePerSecond } from '../rules/rate-window.js';
 import { startTag } from '../rules/sfq.js';
@@ -183,10 +183,7 @@ function fairness(state: MemoryState, limit: number): readonly TenantShare[] {
   const busy = [...state.tenants.values()]
     .map((tenant) => tenantView(state, tenant))
     .filter(({ pending, inFlight, servedPerSecond }) => pending + inFlight + servedPerSecond > 0);
-  // Shares are of the whole, also when only the busiest are shown.
-  return sharesOf(busy)
-    .sort((a, b) => b.share - a.share || b.pending - a.pending || (a.id < b.id ? -1 : 1))
-    .slice(0, limit);
+  return largestShares(busy, limit);
 }
 
 function queues(state: MemoryState): QueuesView {

@@ -1,6 +1,6 @@
 import { onAbort } from '@millrace/async-utils';
 import { sleep, toWorkError } from '@millrace/foundation';
-import type { LeasedJob, ReserveAnswer, ReserveRequest } from '../ports.js';
+import type { LeasedJob, ReserveAnswer, ReserveRequest } from '../lease.js';
 import { groupIdOf } from '../rules/ids.js';
 import { Bell } from './bell.js';
 import type { PoolCounters } from './counters.js';

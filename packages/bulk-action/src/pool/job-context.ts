@@ -1,5 +1,5 @@
 import type { Logger } from '@millrace/foundation';
-import type { LeasedJob } from '../ports.js';
+import type { LeasedJob } from '../lease.js';
 import type { Job, JobContext } from '../processor.js';
 import { groupIdOf } from '../rules/ids.js';
 import type { JobSignal } from './job-signal.js';

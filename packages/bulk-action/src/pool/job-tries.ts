@@ -1,5 +1,5 @@
 import { type MillraceError, type Rng, toWorkError } from '@millrace/foundation';
-import type { LeasedJob, LeaseRef, Outcome, SettleAnswer } from '../ports.js';
+import type { LeasedJob, LeaseRef, Outcome, SettleAnswer } from '../lease.js';
 import type { JobProcessorResponse, ProcessorRegistry } from '../processor.js';
 import { groupIdOf } from '../rules/ids.js';
 import { decideOutcome } from '../rules/retry.js';

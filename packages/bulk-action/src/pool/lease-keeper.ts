@@ -1,6 +1,6 @@
 import { Lifecycle, type MillraceError, type Service, sleep, toWorkError } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
-import type { LeaseRef } from '../ports.js';
+import type { LeaseRef } from '../lease.js';
 import { groupIdOf } from '../rules/ids.js';
 import { Bell } from './bell.js';
 import { PAUSE_AFTER_ERROR_MS, type PoolEnvironment } from './environment.js';

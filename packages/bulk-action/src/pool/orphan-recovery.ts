@@ -1,5 +1,5 @@
 import { Lifecycle, type Rng, type Service, sleep } from '@millrace/foundation';
-import type { RecoverAnswer } from '../ports.js';
+import type { RecoverAnswer } from '../lease.js';
 import { groupIdOf } from '../rules/ids.js';
 import type { PoolCounters } from './counters.js';
 import type { PoolEnvironment } from './environment.js';

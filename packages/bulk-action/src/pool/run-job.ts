@@ -9,8 +9,8 @@ import {
   type WorkError,
 } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
+import type { LeasedJob } from '../lease.js';
 import type { ResolvedBulkActionConfig } from '../options.js';
-import type { LeasedJob } from '../ports.js';
 import type { Job, JobProcessor, ProcessorRegistry } from '../processor.js';
 import { groupIdOf } from '../rules/ids.js';
 import type { ThreadRunner } from '../thread-runner.js';

@@ -1,5 +1,5 @@
 import { sleep, toWorkError } from '@millrace/foundation';
-import type { SettleAnswer, Settlement } from '../ports.js';
+import type { SettleAnswer, Settlement } from '../lease.js';
 import { PAUSE_AFTER_ERROR_MS, type PoolEnvironment } from './environment.js';
 import { report } from './report.js';
 

@@ -1,5 +1,5 @@
 import { ERRORS as FOUNDATION_ERRORS, type Service, toWorkError } from '@millrace/foundation';
-import type { LeaseRef } from '../ports.js';
+import type { LeaseRef } from '../lease.js';
 import { WorkerState } from '../states.js';
 import type { Crew } from './crew.js';
 import type { PoolEnvironment } from './environment.js';

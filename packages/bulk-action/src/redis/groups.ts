@@ -1,5 +1,6 @@
 import type { GroupPatch, Moment, TenantPatch } from '../model.js';
 import type { AddAnswer, GroupAnswer, GroupDefinition, GroupStore, NewJob } from '../ports.js';
+import { fingerprintOf } from '../rules/fingerprint.js';
 import type { GroupStatus } from '../states.js';
 import type { EngineLink } from './engine-link.js';
 import type { Values } from './scripts.js';
@@ -41,16 +42,7 @@ function definitionOf(definition: GroupDefinition) {
     timeoutMs,
     deadline: orNone(deadline),
     traceparent,
-    fingerprint: JSON.stringify([
-      tenantId,
-      weight,
-      priorityLevel,
-      rps,
-      burst,
-      concurrency,
-      timeoutMs,
-      deadline,
-    ]),
+    fingerprint: fingerprintOf(definition),
   };
 }
 

@@ -1,5 +1,6 @@
 import { ERRORS } from '../errors.js';
-import type { LeasedJob, LeaseRef, Leases, SettleAnswer, Settlement } from '../ports.js';
+import type { LeasedJob, LeaseRef, SettleAnswer, Settlement } from '../lease.js';
+import type { Leases } from '../ports.js';
 import { signatureOf } from '../rules/signature.js';
 import type { GroupStatus, JobStatus } from '../states.js';
 import type { EngineLink } from './engine-link.js';

@@ -1,8 +1,5 @@
-import { INSTANCE_TTL_MS, type Upkeep } from '../ports.js';
+import { INSTANCE_KEPT_MS, type Upkeep } from '../ports.js';
 import type { EngineLink } from './engine-link.js';
-
-/** How long the last answer of a silent instance is kept for a repeat. */
-const INSTANCE_KEPT_MS = 40 * INSTANCE_TTL_MS;
 
 /** Upkeep on Redis. */
 export const redisUpkeep = (link: EngineLink): Upkeep => ({

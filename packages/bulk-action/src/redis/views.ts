@@ -1,7 +1,7 @@
 import type { GroupResult, GroupView, JobView, QueuesView, TenantShare, TenantView } from '../model.js';
 import type { StoreViews } from '../ports.js';
 import type { ExplainFacts } from '../rules/explain.js';
-import { sharesOf } from '../rules/fair-share.js';
+import { largestShares } from '../rules/fair-share.js';
 import { durationStatistics } from '../rules/histogram.js';
 import { groupIdOf } from '../rules/ids.js';
 import type { EngineLink } from './engine-link.js';
@@ -53,9 +53,8 @@ export const redisViews = (link: EngineLink): StoreViews => ({
   },
   async fairness(limit): Promise<readonly TenantShare[]> {
     const texts = await link.run('readTenants', { tenantId: '' });
-    return sharesOf(texts.map((text) => JSON.parse(String(text)) as TenantView))
-      .sort((a, b) => b.share - a.share || b.pending - a.pending || (a.id < b.id ? -1 : 1))
-      .slice(0, limit);
+    const busy = texts.map((text) => JSON.parse(String(text)) as TenantView);
+    return largestShares(busy, limit);
   },
   queues: async () => JSON.parse(await link.run('readQueues', {})) as QueuesView,
   explain: async (key, jobId) => parsed<ExplainFacts>(await link.run('explain', { key, jobId })),

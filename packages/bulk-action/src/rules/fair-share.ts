@@ -16,3 +16,13 @@ export function sharesOf(tenants: readonly TenantView[]): TenantShare[] {
     fairShare: wants(tenant) && weights > 0 ? tenant.weight / weights : 0,
   }));
 }
+
+/**
+ * Those with the largest shares first; shares are of the whole, also when only some are shown.
+ * @param tenants - all who want something or were served lately.
+ * @param limit - how many to show.
+ */
+export const largestShares = (tenants: readonly TenantView[], limit: number): readonly TenantShare[] =>
+  sharesOf(tenants)
+    .sort((a, b) => b.share - a.share || b.pending - a.pending || (a.id < b.id ? -1 : 1))
+    .slice(0, limit);

@@ -1,5 +1,5 @@
 import { ERRORS, formatScopedId, printable } from '@millrace/foundation';
-import type { GroupKey } from '../ports.js';
+import type { GroupKey } from '../model.js';
 
 /** A group as a caller names it, read. */
 export interface GroupRef {

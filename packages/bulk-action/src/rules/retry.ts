@@ -1,6 +1,6 @@
 import type { RetryPolicy, WorkError } from '@millrace/foundation';
+import type { Outcome } from '../lease.js';
 import type { ResolvedBulkActionConfig } from '../options.js';
-import type { Outcome } from '../ports.js';
 import { NonReadyReason } from '../states.js';
 import { type BackoffBounds, DEFAULT_JITTER, errorBackoffMs, exponentialMs, jitteredMs } from './backoff.js';
 import { cutText, signatureOf } from './signature.js';

@@ -1,13 +1,6 @@
-import type { GroupPatch, TenantPatch } from '../../src/model.js';
-import type {
-  DeadLetterFilter,
-  GroupDefinition,
-  GroupFilter,
-  GroupKey,
-  Heartbeat,
-  NewJob,
-  Outcome,
-} from '../../src/ports.js';
+import type { Outcome } from '../../src/lease.js';
+import type { GroupKey, GroupPatch, TenantPatch } from '../../src/model.js';
+import type { DeadLetterFilter, GroupDefinition, GroupFilter, Heartbeat, NewJob } from '../../src/ports.js';
 import type { JobStatus } from '../../src/states.js';
 
 /*

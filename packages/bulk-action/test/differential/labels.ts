@@ -1,3 +1,4 @@
+import { type RecoverAnswer, type SettleAnswer } from '../../src/lease.js';
 import type { GroupResult, GroupView, JobView, QueuesView, TenantShare } from '../../src/model.js';
 import {
   type AddAnswer,
@@ -6,8 +7,6 @@ import {
   FAILED_TRIES_KEPT,
   type FetchAnswer,
   type GroupAnswer,
-  type RecoverAnswer,
-  type SettleAnswer,
 } from '../../src/ports.js';
 import type { ExplainFacts } from '../../src/rules/explain.js';
 import type { Command, LeaseName } from './commands.js';

@@ -1,5 +1,6 @@
 import type { Rng } from '@millrace/foundation';
-import type { AddAnswer, FetchAnswer, RecoverAnswer, SettleAnswer } from '../../src/ports.js';
+import type { RecoverAnswer, SettleAnswer } from '../../src/lease.js';
+import type { AddAnswer, FetchAnswer } from '../../src/ports.js';
 import type { Command, LeaseName, NamedSettlement } from './commands.js';
 import { SIGNATURES } from './world.js';
 

@@ -1,4 +1,5 @@
 import type { Rng } from '@millrace/foundation';
+import { type Outcome } from '../../src/lease.js';
 import type { GroupPatch, TenantPatch } from '../../src/model.js';
 import {
   type DeadLetterFilter,
@@ -6,7 +7,6 @@ import {
   type GroupFilter,
   INSTANCE_TTL_MS,
   type NewJob,
-  type Outcome,
 } from '../../src/ports.js';
 import { GroupStatus, JobStatus, NonReadyReason, PriorityLevel } from '../../src/states.js';
 import { numbers } from '../store-contract/tools.js';

@@ -1,5 +1,6 @@
+import type { LeaseRef, ReserveAnswer } from '../../src/lease.js';
 import type { GroupPatch, Page } from '../../src/model.js';
-import type { GroupDefinition, LeaseRef, NewJob, ReserveAnswer } from '../../src/ports.js';
+import type { GroupDefinition, NewJob } from '../../src/ports.js';
 import type { ExplainFacts, ScopeFacts } from '../../src/rules/explain.js';
 import type { StoreHarness } from '../store-contract/tools.js';
 import type { Command, LeaseName, ListCommand } from './commands.js';

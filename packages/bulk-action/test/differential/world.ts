@@ -1,7 +1,8 @@
 import type { Rng } from '@millrace/foundation';
 import { ERRORS } from '../../src/errors.js';
+import type { GroupKey } from '../../src/model.js';
 import type { BulkActionConfig } from '../../src/options.js';
-import type { GroupDefinition, GroupKey } from '../../src/ports.js';
+import type { GroupDefinition } from '../../src/ports.js';
 import { signatureOf } from '../../src/rules/signature.js';
 import { PriorityLevel } from '../../src/states.js';
 import { numbers } from '../store-contract/tools.js';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { LeasedJob } from '../../src/lease.js';
 import type { BulkActionConfig } from '../../src/options.js';
-import type { GroupDefinition, LeasedJob } from '../../src/ports.js';
+import type { GroupDefinition } from '../../src/ports.js';
 import { type Explanation, explainJob } from '../../src/rules/explain.js';
 import { openMemory } from '../memory/open-memory.js';
 import {

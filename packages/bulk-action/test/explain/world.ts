@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { JobView } from '../../src/model.js';
+import type { LeasedJob } from '../../src/lease.js';
+import type { GroupKey, JobView } from '../../src/model.js';
 import type { BulkActionConfig } from '../../src/options.js';
-import type { GroupKey, LeasedJob } from '../../src/ports.js';
 import { type Explanation, explainJob } from '../../src/rules/explain.js';
 import { openMemory } from '../memory/open-memory.js';
 import { fill, group, Instance, job, retry, type StoreHarness, success } from '../store-contract/tools.js';

@@ -1,9 +1,11 @@
 import { type Clock, type Rng, seededRng } from '@millrace/foundation';
 import { BulkActionService } from '../../src/bulk-action-service.js';
+import type { LeasedJob, Outcome } from '../../src/lease.js';
 import { MemoryStore } from '../../src/memory/store.js';
-import type { GroupInput, JobInput } from '../../src/model.js';
+import type { GroupInput } from '../../src/model.js';
 import { type BulkActionConfig, resolveBulkActionConfig } from '../../src/options.js';
-import type { BulkStore, LeasedJob, Outcome } from '../../src/ports.js';
+import type { BulkStore } from '../../src/ports.js';
+import { addAlike, type JobMaker } from './add-alike.js';
 import type { Start } from './recorded-store.js';
 
 /** How a try goes: how long it takes and what comes of it; `vanished`: its process is gone and it is never settled. */
@@ -80,28 +82,14 @@ export class DirectEngine {
   }
 
   /** Submits a group of `count` jobs, all alike unless a function makes each. */
-  async submit(
-    group: GroupInput,
-    count: number,
-    jobOf: (index: number) => Partial<JobInput> = () => ({}),
-  ): Promise<void> {
+  async submit(group: GroupInput, count: number, jobOf?: JobMaker): Promise<void> {
     await this.service.createGroup(group);
     await this.add(group.id, count, jobOf);
   }
 
   /** Adds jobs to a group; ids go on from where they are. */
-  async add(
-    groupId: string,
-    count: number,
-    jobOf: (index: number) => Partial<JobInput> = () => ({}),
-  ): Promise<void> {
-    const { registered } = await this.service.getProgress(groupId).catch(() => ({ registered: 0 }));
-    const jobs = Array.from({ length: count }, (_, index) => ({
-      id: `j${registered + index}`,
-      processorType: 'work',
-      ...jobOf(index),
-    }));
-    await this.service.addJobs(groupId, jobs);
+  add(groupId: string, count: number, jobOf?: JobMaker): Promise<void> {
+    return addAlike(this.service, groupId, count, jobOf);
   }
 
   /**

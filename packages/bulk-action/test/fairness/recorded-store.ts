@@ -1,6 +1,7 @@
 import { sleep } from '@millrace/foundation';
+import type { LeasedJob } from '../../src/lease.js';
 import type { QueuesView } from '../../src/model.js';
-import type { BulkStore, LeasedJob } from '../../src/ports.js';
+import type { BulkStore } from '../../src/ports.js';
 import type { VirtualClock } from './virtual-clock.js';
 
 /** One start: a job handed over by reserve. */

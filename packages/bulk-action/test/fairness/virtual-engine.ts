@@ -1,7 +1,7 @@
 import { type Rng, seededRng, sleep } from '@millrace/foundation';
 import { BulkActionService } from '../../src/bulk-action-service.js';
 import { MemoryStore } from '../../src/memory/store.js';
-import type { GroupInput, JobInput, QueuesView } from '../../src/model.js';
+import type { GroupInput, QueuesView } from '../../src/model.js';
 import {
   type BulkActionConfig,
   type ResolvedBulkActionConfig,
@@ -10,6 +10,7 @@ import {
 import { WorkerPool } from '../../src/pool/worker-pool.js';
 import type { BulkStore } from '../../src/ports.js';
 import { defineProcessor, type Job, type JobContext, ProcessorRegistry } from '../../src/processor.js';
+import { addAlike, type JobMaker } from './add-alike.js';
 import { type Recording, recorded } from './recorded-store.js';
 import { VirtualClock } from './virtual-clock.js';
 
@@ -74,28 +75,14 @@ export class VirtualEngine {
   }
 
   /** Submits a group of `count` jobs, all alike unless a function makes each. */
-  async submit(
-    group: GroupInput,
-    count: number,
-    jobOf: (index: number) => Partial<JobInput> = () => ({}),
-  ): Promise<void> {
+  async submit(group: GroupInput, count: number, jobOf?: JobMaker): Promise<void> {
     await this.service.createGroup(group);
     await this.add(group.id, count, jobOf);
   }
 
   /** Adds jobs to a group; ids go on from where they are. */
-  async add(
-    groupId: string,
-    count: number,
-    jobOf: (index: number) => Partial<JobInput> = () => ({}),
-  ): Promise<void> {
-    const { registered } = await this.service.getProgress(groupId).catch(() => ({ registered: 0 }));
-    const jobs = Array.from({ length: count }, (_, index) => ({
-      id: `j${registered + index}`,
-      processorType: 'work',
-      ...jobOf(index),
-    }));
-    await this.service.addJobs(groupId, jobs);
+  add(groupId: string, count: number, jobOf?: JobMaker): Promise<void> {
+    return addAlike(this.service, groupId, count, jobOf);
   }
 
   /** Starts the pools; they do nothing before time passes. */

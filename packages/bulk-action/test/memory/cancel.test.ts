@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ADD_BATCH_MAX, type LeasedJob } from '../../src/ports.js';
+import { type LeasedJob } from '../../src/lease.js';
+import { ADD_BATCH_MAX } from '../../src/ports.js';
 import { expectConservation } from '../store-contract/conservation.js';
 import {
   countsOf,

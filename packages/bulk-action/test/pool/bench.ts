@@ -1,5 +1,5 @@
-import { type Logger, seededRng } from '@millrace/foundation';
-import { ManualClock } from '@millrace/testkit';
+import { seededRng } from '@millrace/foundation';
+import { type LogLine, ManualClock, recordingLogger } from '@millrace/testkit';
 import { ERRORS } from '../../src/errors.js';
 import { MemoryStore } from '../../src/memory/store.js';
 import { type BulkActionConfig, resolveBulkActionConfig } from '../../src/options.js';
@@ -7,29 +7,6 @@ import type { SettledTry } from '../../src/pool/job-tries.js';
 import { WorkerPool, type WorkerPoolOptions } from '../../src/pool/worker-pool.js';
 import type { BulkStore, GroupDefinition, NewJob } from '../../src/ports.js';
 import { type JobProcessor, ProcessorRegistry } from '../../src/processor.js';
-
-export interface LogLine {
-  readonly level: 'debug' | 'info' | 'warn' | 'error';
-  readonly fields: Readonly<Record<string, unknown>>;
-  readonly message: string;
-}
-
-/** A logger that keeps what it is told; children write into the same lines. */
-export function recordingLogger(): { readonly log: Logger; readonly lines: LogLine[] } {
-  const lines: LogLine[] = [];
-  const make = (inherited: object): Logger => {
-    const write = (level: LogLine['level']) => (fields: object, message: string) =>
-      void lines.push({ level, fields: { ...inherited, ...fields }, message });
-    return {
-      debug: write('debug'),
-      info: write('info'),
-      warn: write('warn'),
-      error: write('error'),
-      child: (fields) => make({ ...inherited, ...fields }),
-    };
-  };
-  return { log: make({}), lines };
-}
 
 export const definitionOf = (id: string, more: Partial<GroupDefinition> = {}): GroupDefinition => ({
   key: `/${id}`,

@@ -1,7 +1,7 @@
 import { sleep } from '@millrace/foundation';
 import { latch, ManualClock } from '@millrace/testkit';
 import { describe, expect, it, vi } from 'vitest';
-import type { LeaseRef } from '../../src/ports.js';
+import type { LeaseRef } from '../../src/lease.js';
 import type { Job, JobContext } from '../../src/processor.js';
 import { aroundCall, bench, forEver, jobOf, jobsOf, losingAnswers, unavailable } from './bench.js';
 

@@ -1,9 +1,8 @@
-import { latch, ManualClock } from '@millrace/testkit';
+import { latch, ManualClock, recordingLogger } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { Bell } from '../../src/pool/bell.js';
 import { Loop } from '../../src/pool/loop.js';
 import { LATE, within } from '../../src/pool/within.js';
-import { recordingLogger } from './bench.js';
 
 describe('Bell', () => {
   it('bulk-action BA-5: a ring wakes the sleeper, and one that came before is remembered once', async () => {

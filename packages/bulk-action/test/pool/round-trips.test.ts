@@ -1,7 +1,7 @@
 import { sleep } from '@millrace/foundation';
 import { latch } from '@millrace/testkit';
 import { describe, expect, it, vi } from 'vitest';
-import type { ReserveRequest, Settlement } from '../../src/ports.js';
+import type { ReserveRequest, Settlement } from '../../src/lease.js';
 import { aroundCall, bench, forEver, jobOf, jobsOf, losingAnswers, unavailable } from './bench.js';
 
 describe('taking jobs', () => {

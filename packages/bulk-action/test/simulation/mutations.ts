@@ -1,4 +1,5 @@
-import type { BulkStore, GroupDefinition, LeaseRef, Leases, ReserveAnswer } from '../../src/ports.js';
+import type { LeaseRef, ReserveAnswer } from '../../src/lease.js';
+import type { BulkStore, GroupDefinition, Leases } from '../../src/ports.js';
 import type { Invariant } from './truth.js';
 
 /** A store that breaks one promise, and by what a run notices. */

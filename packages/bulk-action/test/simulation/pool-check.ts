@@ -1,4 +1,4 @@
-import type { ReserveRequest, Settlement } from '../../src/ports.js';
+import type { ReserveRequest, Settlement } from '../../src/lease.js';
 import type { SimProcess } from './scheduler.js';
 import type { Violations } from './truth.js';
 

@@ -1,4 +1,4 @@
-import type { SettleAnswer, Settlement } from '../../src/ports.js';
+import type { SettleAnswer, Settlement } from '../../src/lease.js';
 import type { TruthJob } from './truth.js';
 import type { WitnessParts } from './witness-parts.js';
 

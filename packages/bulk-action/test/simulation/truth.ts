@@ -1,5 +1,6 @@
+import type { LeasedJob, SettleAnswer } from '../../src/lease.js';
 import type { GroupPatch, TenantPatch } from '../../src/model.js';
-import type { GroupDefinition, LeasedJob, NewJob, SettleAnswer } from '../../src/ports.js';
+import type { GroupDefinition, NewJob } from '../../src/ports.js';
 
 /** What must hold; see 08-proof. The others: SEQ a repeated reserve, PAUSE no start after pause or cancel. */
 export type Invariant =

@@ -1,3 +1,11 @@
+import {
+  type LeaseRef,
+  type RecoverAnswer,
+  type ReserveAnswer,
+  type ReserveRequest,
+  type SettleAnswer,
+  type Settlement,
+} from '../../src/lease.js';
 import type { GroupPatch, TenantPatch } from '../../src/model.js';
 import {
   type AddAnswer,
@@ -6,13 +14,7 @@ import {
   type GroupDefinition,
   type Heartbeat,
   INSTANCE_TTL_MS,
-  type LeaseRef,
   type NewJob,
-  type RecoverAnswer,
-  type ReserveAnswer,
-  type ReserveRequest,
-  type SettleAnswer,
-  type Settlement,
 } from '../../src/ports.js';
 import { brief } from './brief.js';
 import type { Execute } from './faulty-store.js';

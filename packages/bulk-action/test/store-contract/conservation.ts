@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
-import type { GroupView, JobView } from '../../src/model.js';
-import type { GroupKey } from '../../src/ports.js';
+import type { GroupKey, GroupView, JobView } from '../../src/model.js';
 import { hasEnded, JobPlace, JobStatus } from '../../src/states.js';
 import { listed, type StoreHarness, sweepAll } from './tools.js';
 

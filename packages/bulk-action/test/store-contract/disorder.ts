@@ -1,6 +1,6 @@
 import { type Rng, seededRng } from '@millrace/foundation';
 import { expect, it } from 'vitest';
-import type { LeasedJob, Settlement } from '../../src/ports.js';
+import type { LeasedJob, Settlement } from '../../src/lease.js';
 import { hasEnded } from '../../src/states.js';
 import { expectConservation } from './conservation.js';
 import {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { LeasedJob } from '../../src/ports.js';
+import type { LeasedJob } from '../../src/lease.js';
 import {
   countsOf,
   fill,

@@ -1,19 +1,8 @@
 import { expect } from 'vitest';
-import type { GroupCounts, GroupView, JobView, Page } from '../../src/model.js';
+import type { LeasedJob, LeaseRef, Outcome, SettleAnswer, Settlement } from '../../src/lease.js';
+import type { GroupCounts, GroupKey, GroupView, JobView, Page } from '../../src/model.js';
 import type { BulkActionConfig, ResolvedBulkActionConfig } from '../../src/options.js';
-import type {
-  BulkStore,
-  FetchAnswer,
-  GroupDefinition,
-  GroupKey,
-  Heartbeat,
-  LeasedJob,
-  LeaseRef,
-  NewJob,
-  Outcome,
-  SettleAnswer,
-  Settlement,
-} from '../../src/ports.js';
+import type { BulkStore, FetchAnswer, GroupDefinition, Heartbeat, NewJob } from '../../src/ports.js';
 import type { JobPlace } from '../../src/states.js';
 
 /** A store of its own for one test, and the hands on its clock. */

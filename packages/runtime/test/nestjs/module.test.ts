@@ -1,4 +1,4 @@
-import { latch, ManualClock, until } from '@millrace/testkit';
+import { latch, ManualClock, recordingLogger, until } from '@millrace/testkit';
 import { type FactoryProvider, type ModuleMetadata, Scope } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { describe, expect, it, vi } from 'vitest';
@@ -14,7 +14,6 @@ import {
   type RuntimeModuleOptions,
 } from '../../src/nestjs/index.js';
 import type { Queue } from '../../src/ports.js';
-import { recordingLogger } from '../recording-logger.js';
 import { boot, decorateLegacy, rootModule } from './boot.js';
 
 /** A provider that keeps what its worker gave it; `gate` holds the items up. */

@@ -1,5 +1,6 @@
 import type { Logger } from '@millrace/foundation';
 
+/** One line that was logged, with the fields of its logger's parents. */
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly fields: Readonly<Record<string, unknown>>;
