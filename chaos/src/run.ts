@@ -1,20 +1,20 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { seededRng } from '@millrace/foundation';
 import Table from 'cli-table3';
+import { readCommandLine, replayCommand, USAGE } from './command-line.js';
 import { registeredScenarios, type Scenario, type Verdict } from './registry.js';
 import './scenarios/abort-storm.js';
 import './scenarios/bulk-corrupt-record.js';
+import './scenarios/bulk-disk-full.js';
 import './scenarios/bulk-memory-full.js';
+import './scenarios/bulk-one-key.js';
 import './scenarios/bulk-redis.js';
+import './scenarios/bulk-service-down.js';
 import './scenarios/bulk-workers.js';
 import './scenarios/redis-queue.js';
 import './scenarios/runner-killed.js';
-
-// What `npm test` runs: a twentieth of the counts and durations.
-const SHORT_SCALE = 0.05;
 
 interface Outcome {
   readonly scenario: string;
@@ -54,32 +54,22 @@ function print(outcomes: readonly Outcome[]): void {
   for (const { scenario, seed, scale, durationMs, verdicts } of outcomes) {
     const broken = verdicts.some(({ held }) => !held);
     const took = `${(durationMs / 1000).toFixed(1)} s, seed ${seed}, scale ${scale}`;
-    console.log(
-      `${scenario}: ${took}${broken ? `; replay: npm run chaos -- ${scenario} --seed ${seed}` : ''}`,
-    );
+    const replay = broken ? `; replay: ${replayCommand({ scenario, seed, scale })}` : '';
+    console.log(`${scenario}: ${took}${replay}`);
   }
 }
 
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      seed: { type: 'string' },
-      minutes: { type: 'string', default: '0' },
-      short: { type: 'boolean', default: false },
-    },
-  });
+  const request = readCommandLine(process.argv.slice(2));
   const known = registeredScenarios();
-  const unknown = positionals.find((name) => !known.some((scenario) => scenario.name === name));
-  const firstSeed = Number(values.seed ?? Math.floor(Math.random() * 1e9));
-  const minutes = Number(values.minutes);
-  if (unknown !== undefined || !Number.isSafeInteger(firstSeed) || !(minutes >= 0)) {
-    console.error('Usage: npm run chaos -- [SCENARIO …] [--seed N] [--minutes M] [--short]\n\nScenarios:');
-    for (const { name, what } of known) console.error(`  ${name.padEnd(20)} ${what}`);
+  const isKnown = (asked: string) => known.some(({ name }) => name === asked);
+  if (!request?.scenarios.every(isKnown)) {
+    console.error(`Usage: ${USAGE}\n\nScenarios:`);
+    for (const { name, what } of known) console.error(`  ${name.padEnd(26)} ${what}`);
     return 2;
   }
-  const chosen = known.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-  const scale = values.short ? SHORT_SCALE : 1;
+  const { scenarios, seed: firstSeed, minutes, scale } = request;
+  const chosen = known.filter(({ name }) => scenarios.length === 0 || scenarios.includes(name));
   const outcomes: Outcome[] = [];
   const until = performance.now() + minutes * 60_000;
   // With --minutes the scenarios go round, each time with the next seed, until the time is up.

@@ -19,6 +19,8 @@ describe('npm run chaos', () => {
     }
     for (const fault of ['workers-killed', 'half-killed', 'redis-killed', 'redis-frozen', 'memory-full'])
       expect(stdout).toMatch(new RegExp(`bulk-${fault} .*I1 no loss .*yes`));
+    for (const fault of ['redis-killed-everysec', 'disk-full', 'service-down', 'one-key'])
+      expect(stdout).toMatch(new RegExp(`bulk-${fault} .*I1 no loss .*yes`));
     expect(stdout).toMatch(/abort-storm .*I1 no loss .*yes/);
     expect(stdout).toMatch(/runner-killed .*I11 shutdown ends in time .*yes/);
     expect(stdout).toContain('seed 7, scale 0.05');

@@ -4,7 +4,7 @@ import type { Rng } from '@millrace/foundation';
 /**
  * What a job does when it is run. `fails`: by an error that may be retried, in its first tries or in all. `refuses`: by
  * one that may not. `throttled`: the first try meets a limit of the called service. `exits`: ends its process each time.
- * `blocks`: the first try holds the event loop.
+ * `blocks`: the first try holds the event loop. `calls`: asks a service over HTTP, which may answer 503.
  */
 export type Deed =
   | 'works'
@@ -13,12 +13,15 @@ export type Deed =
   | 'refuses'
   | 'throttled-first'
   | 'exits'
-  | 'blocks-first';
+  | 'blocks-first'
+  | 'calls';
 
 /** The payload of a job. */
 export interface JobScript {
   readonly does: Deed;
   readonly ms: number;
+  /** What it calls. */
+  readonly url?: string;
   /** Only makes the payload large. */
   readonly padding?: string;
 }

@@ -6,7 +6,7 @@ import { checkExecutions, checkStaleRefused } from './check-tries.js';
 import { type Evidence, gatherEvidence } from './evidence.js';
 import { drawPlan, type Plan, type PlanSize } from './plan.js';
 import { checkLiveness, measure, measureRecovery } from './probe.js';
-import { bulkConfig, leaseMs } from './settings.js';
+import { bulkConfig, type JobLimits, leaseMs } from './settings.js';
 import { openWorld, type World } from './world.js';
 
 /** What is done to the running world. */
@@ -18,7 +18,7 @@ export interface Storm {
 }
 
 /** A scenario of faults under load. */
-export interface Play {
+export interface Play extends JobLimits {
   readonly workers: number;
   /** Processes take most of the time of a short run: fewer where the scenario does not need them. */
   readonly shortWorkers?: number;
@@ -29,7 +29,6 @@ export interface Play {
   storm(): Storm;
   readonly redisArgs?: readonly string[];
   readonly viaProxy?: boolean;
-  readonly maxOrphanCount?: number;
   /** How slowly work is handed in: see BulkClient.submit. */
   paceMs?(scale: number): number;
   /** Faults in `npm test`; as many as fit before the last job ends unless given. */
@@ -64,9 +63,9 @@ export const planFor = ({ rng, scale }: ScenarioContext, full: PlanSize, short: 
  */
 export async function runPlay(play: Play, context: ScenarioContext): Promise<Verdict[]> {
   const { rng, scale } = context;
-  const { slots, liveness = false, maxOrphanCount } = play;
+  const { slots, liveness = false } = play;
   const workers = scale < 1 ? (play.shortWorkers ?? play.workers) : play.workers;
-  const config = bulkConfig(scale, slots, maxOrphanCount);
+  const config = bulkConfig(scale, slots, play);
   const { redisArgs = [], viaProxy = false } = play;
   await using world = await openWorld(context, { workers, config, redisArgs, viaProxy });
   const { client, crew, ledgerPath } = world;

@@ -1,4 +1,5 @@
 import type { BulkActionConfig } from '@millrace/bulk-action';
+import type { JobScript } from './plan.js';
 
 /** What every job of these scenarios is run by. */
 export const PROCESSOR_TYPE = 'chaos';
@@ -13,16 +14,37 @@ export interface WorkerBrief {
   readonly config: BulkActionConfig;
 }
 
+/** What one process that hands in work is told when it is started. */
+export interface CallerBrief extends WorkerBrief {
+  /** Calls it makes at once under each key. */
+  readonly calls: number;
+  /** Jobs of each call, and what each does. */
+  readonly jobs: number;
+  readonly script: JobScript;
+}
+
+/** What a job has to put up with. */
+export interface JobLimits {
+  /** Leases it may lose; far more than chance takes from an innocent one unless given. */
+  readonly maxOrphanCount?: number;
+  /** How long it waits when the called service has refused it for now. */
+  readonly throttleBackoffMs?: number;
+}
+
 /**
  * The configuration of all processes of a scenario: the lease of the issue in the full run, a shorter one in `npm test`,
  * where a scenario has five seconds.
  * @param scale - 1 for the full run.
  * @param slots - jobs one worker process runs at once.
- * @param maxOrphanCount - leases a job may lose; far more than chance takes from an innocent one unless given.
+ * @param limits - see JobLimits.
  */
-export const bulkConfig = (scale: number, slots: number, maxOrphanCount = 50): BulkActionConfig => ({
+export const bulkConfig = (
+  scale: number,
+  slots: number,
+  { maxOrphanCount = 50, throttleBackoffMs = 100 }: JobLimits = {},
+): BulkActionConfig => ({
   backpressure: { globalRps: 0, dispatchIntervalMs: 50, defaultBackoffMs: 100, maxBackoffMs: 1000 },
-  congestion: { baseBackoffMs: 100 },
+  congestion: { baseBackoffMs: throttleBackoffMs },
   workerPool: {
     workerCount: slots,
     fetchIntervalMs: 100,

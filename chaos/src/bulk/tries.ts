@@ -1,4 +1,4 @@
-import type { LedgerEntry } from '@millrace/testkit';
+import { type LedgerEntry, readLedger } from '@millrace/testkit';
 
 /** One execution of a job, as its processor wrote it down. */
 export interface Try {
@@ -121,3 +121,16 @@ export const keptItsLease = ({ how, answer }: Try): boolean =>
 /** Whether it ended its job for good. */
 export const isFinal = ({ status, jobStatus }: SettledTry): boolean =>
   status === 'accepted' && (jobStatus === 'COMPLETED' || jobStatus === 'FAILED');
+
+/**
+ * Jobs that have begun and not ended, so far.
+ * @param ledgerPath - the ledger.
+ */
+export function runningJobs(ledgerPath: string): string[] {
+  const running = new Set<string>();
+  for (const entry of readLedger(ledgerPath)) {
+    if (entry.kind === 'began') running.add(nameOf(entry));
+    if (entry.kind === 'ended') running.delete(nameOf(entry));
+  }
+  return [...running];
+}

@@ -18,6 +18,8 @@ export interface WorldParts {
   readonly config: BulkActionConfig;
   /** Further arguments of Redis; nothing is persisted unless asked for. */
   readonly redisArgs?: readonly string[];
+  /** Starts Redis with these arguments; a private one unless given. */
+  readonly startServer?: (args: readonly string[]) => Promise<RedisServer>;
   /** Whether workers reach Redis through the proxy. */
   readonly viaProxy?: boolean;
 }
@@ -35,6 +37,9 @@ export interface World extends AsyncDisposable {
 /** AOF always: what Redis has acknowledged is on the disk. */
 export const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
+/** AOF everysec: what Redis has acknowledged is with the system, and within a second on the disk. */
+export const EVERYSEC = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
+
 /**
  * Starts everything.
  * @param context - the scenario's.
@@ -43,7 +48,8 @@ export const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 export async function openWorld({ folder }: ScenarioContext, parts: WorldParts): Promise<World> {
   const ledgerPath = join(folder, 'ledger');
   const ledger = openLedger(ledgerPath);
-  const redis = await startRedis({ args: parts.redisArgs ?? [] });
+  const { redisArgs = [], startServer = (args) => startRedis({ args }) } = parts;
+  const redis = await startServer(redisArgs);
   const proxy = await startTcpProxy({ targetHost: redis.host, targetPort: redis.port });
   const url = parts.viaProxy ? proxy.url('redis') : redis.url;
   const crew = new Crew({ url, ledger: ledgerPath, config: parts.config }, ledger);

@@ -17,16 +17,26 @@ const ledger = openLedger(path);
 const leaseMs = config.reliableQueue?.ackTimeoutMs ?? 0;
 
 /** What one try does to the world; the ledger is the world. */
-async function act({ does, ms }: JobScript, { attempt, signal }: JobContext): Promise<void> {
+async function act({ does, ms, url: service }: JobScript, name: string, context: JobContext): Promise<void> {
+  const { attempt, signal } = context;
   if (does === 'exits') process.exit(1);
   if (does === 'blocks-first' && attempt === 1) holdEventLoop(1.5 * leaseMs);
   await wait(ms, { signal }).catch(() => {
     throw signal.reason;
   });
+  if (does === 'calls') await call(`${service}${encodeURIComponent(name)}`, signal);
   if (does === 'refuses') throw new NonRetryableError('the service refused');
   if (does === 'fails-always' || (does === 'fails-first' && attempt === 1))
     throw new Error('the service failed');
   if (does === 'throttled-first' && attempt === 1) throw new RateLimitedError({ retryAfterMs: 50 });
+}
+
+/** A busy service is no fault of the job: it says so, and the job is tried again later. */
+async function call(address: string, signal: AbortSignal): Promise<void> {
+  const answer = await fetch(address, { signal });
+  await answer.arrayBuffer();
+  if (answer.status === 503) throw new RateLimitedError({ message: 'the service answered 503' });
+  if (!answer.ok) throw new Error(`the service answered ${answer.status}`);
 }
 
 const holdEventLoop = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
@@ -45,7 +55,7 @@ const processor = {
     const name = { job: jobName(job.groupId, job.id), attempt: context.attempt };
     ledger.append({ kind: 'began', ...name });
     try {
-      await act(job.payload, context);
+      await act(job.payload, name.job, context);
       ledger.append({ kind: 'ended', ...name, how: 'done' });
     } catch (error) {
       ledger.append({ kind: 'ended', ...name, how: endingOf(error, context.signal) });

@@ -1,11 +1,11 @@
-import { wait } from '@millrace/async-utils';
-import { toWorkError } from '@millrace/foundation';
 import { readLedger, until } from '@millrace/testkit';
 import { Redis } from 'ioredis';
 import { gatherEvidence } from '../bulk/evidence.js';
 import { drawPlan, type Plan, type PlannedGroup, planJob } from '../bulk/plan.js';
 import { checkAll } from '../bulk/play.js';
+import { REFUSAL, registeredIn, submitNewGroup, submitUntilRefused } from '../bulk/refused-submit.js';
 import { bulkConfig, leaseMs, PROCESSOR_TYPE } from '../bulk/settings.js';
+import { runningJobs } from '../bulk/tries.js';
 import { openWorld, type World } from '../bulk/world.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 
@@ -13,7 +13,6 @@ const WORKERS = 2;
 const SLOTS = 10;
 const PADDING = 'x'.repeat(10_000);
 const ENDS_WITHIN_MS = 60_000;
-const REFUSAL = 'BACKEND_UNAVAILABLE';
 
 /**
  * Redis has no memory left while every slot is taken: what runs is settled and its leases live on, new work is refused
@@ -31,11 +30,12 @@ async function run(context: ScenarioContext): Promise<Verdict[]> {
     const size = { groups: 4, jobs: 3 * WORKERS * SLOTS, ms: [ms, ms], mixed: false } as const;
     const long = drawPlan(rng.fork('long'), size);
     await client.submit(long, rng.fork('submit'));
-    await until(() => runningTries(world).length === WORKERS * SLOTS, { what: 'every slot to be taken' });
+    await until(() => runningJobs(ledgerPath).length === WORKERS * SLOTS, { what: 'every slot to be taken' });
 
     const full = await fill(admin);
-    const running = runningTries(world);
-    const refused = await submitUntilRefused(world, 'full');
+    const running = runningJobs(ledgerPath);
+    const refused = await submitNewGroup(client, 'full');
+    const left = await registeredIn(client, 'full');
     const settled = await settledWhileFull(world, running);
     const stillFull = await isFull(admin);
     await admin.config('SET', 'maxmemory', '0');
@@ -43,9 +43,8 @@ async function run(context: ScenarioContext): Promise<Verdict[]> {
     const reached = await reachTheLimit(world, admin, scale);
     await admin.config('SET', 'maxmemory', '0');
     await client.service.resumeGroup('large');
-    const late: PlannedGroup = { input: { id: 'full' }, jobs: refused.jobs };
-    await client.submitGroup(late, rng.fork('late'));
-    const plan: Plan = { groups: [...long.groups, large, late, reached.group], tenantCaps: {} };
+    await client.submitGroup(refused.group, rng.fork('late'));
+    const plan: Plan = { groups: [...long.groups, large, refused.group, reached.group], tenantCaps: {} };
     await client.ended(plan.groups, ENDS_WITHIN_MS);
     const drained = await crew.stop();
 
@@ -55,8 +54,8 @@ async function run(context: ScenarioContext): Promise<Verdict[]> {
       ...checkAll(await gatherEvidence(plan, client, sources), {}),
       {
         invariant: 'submit refused cleanly',
-        held: [...codes].join() === REFUSAL && refused.left === 0 && reached.left === 0,
-        evidence: `${[...codes].join()}; ${refused.left + reached.left} jobs of refused calls left behind`,
+        held: [...codes].join() === REFUSAL && left === 0 && reached.left === 0,
+        evidence: `${[...codes].join()}; ${left + reached.left} jobs of refused calls left behind`,
       },
       {
         invariant: 'settle works',
@@ -104,41 +103,6 @@ const isFull = async (admin: Redis): Promise<boolean> =>
     (error: Error) => error.message.startsWith('OOM'),
   );
 
-interface Refused {
-  readonly code: string;
-  readonly jobs: PlannedGroup['jobs'];
-  /** Jobs of the group that nobody has acknowledged. */
-  readonly left: number;
-}
-
-/** A call for a group that does not exist yet: refused, it must not exist afterwards either. */
-async function submitUntilRefused({ client }: World, group: string): Promise<Refused> {
-  const jobs = [planJob('j0', { does: 'works', ms: 1 }), planJob('j1', { does: 'works', ms: 1 })];
-  const inputs = jobs.map(({ id, script }) => ({ id, processorType: PROCESSOR_TYPE, payload: script }));
-  const code = await codeOf(() => client.service.addJobs(group, inputs));
-  const left = await client.service.getGroup(group).then(
-    ({ counts }) => counts.registered,
-    () => 0,
-  );
-  return { code, jobs, left };
-}
-
-const codeOf = (call: () => Promise<unknown>): Promise<string> =>
-  call().then(
-    () => 'accepted',
-    (error: unknown) => toWorkError(error).code,
-  );
-
-/** Jobs that have begun and not ended. */
-function runningTries({ ledgerPath }: World): string[] {
-  const running = new Set<string>();
-  for (const { kind, job } of readLedger(ledgerPath)) {
-    if (kind === 'began') running.add(String(job));
-    if (kind === 'ended') running.delete(String(job));
-  }
-  return [...running];
-}
-
 /** How many of these were run to their end and accepted while there was no memory. */
 async function settledWhileFull({ ledgerPath }: World, jobs: readonly string[]): Promise<number> {
   const own = new Set(jobs);
@@ -152,31 +116,18 @@ async function settledWhileFull({ ledgerPath }: World, jobs: readonly string[]):
 
 /** Hands jobs in until the memory is used up, as it comes about in life. */
 async function reachTheLimit(
-  { client, ledger }: World,
+  world: World,
   admin: Redis,
   scale: number,
-): Promise<Refused & { group: PlannedGroup }> {
+): Promise<{ code: string; left: number; group: PlannedGroup }> {
+  const { client } = world;
   const room = scale < 1 ? 300_000 : 3_000_000;
   await admin.config('SET', 'maxmemory', String((await usedMemory(admin)) + room));
-  const jobs: PlannedGroup['jobs'][number][] = [];
-  for (let batch = 0; ; batch++) {
-    const next = Array.from({ length: 5 }, (_, index) =>
-      planJob(`j${batch * 5 + index}`, { does: 'works', ms: 1, padding: PADDING }),
-    );
-    const inputs = next.map(({ id, script }) => ({ id, processorType: PROCESSOR_TYPE, payload: script }));
-    const code = await codeOf(() => client.service.addJobs('reached', inputs));
-    if (code === 'accepted') {
-      jobs.push(...next);
-      for (const { id } of next) ledger.append({ kind: 'acknowledged', group: 'reached', id });
-      await wait(1);
-      continue;
-    }
-    const { counts } = await client.service.getGroup('reached');
-    await admin.config('SET', 'maxmemory', '0');
-    await client.service.seal('reached', { total: jobs.length });
-    const group = { input: { id: 'reached' }, jobs };
-    return { code, jobs, left: counts.registered - jobs.length, group };
-  }
+  const { code, group } = await submitUntilRefused(world, 'reached', { size: 5, padding: PADDING });
+  const left = (await registeredIn(client, 'reached')) - group.jobs.length;
+  await admin.config('SET', 'maxmemory', '0');
+  await client.service.seal('reached', { total: group.jobs.length });
+  return { code, left, group };
 }
 
 registerScenario({

@@ -1,9 +1,10 @@
 import { wait } from '@millrace/async-utils';
+import { until } from '@millrace/testkit';
 import { Redis } from 'ioredis';
 import type { Evidence } from '../bulk/evidence.js';
 import { type Play, planFor, runPlay, type Storm } from '../bulk/play.js';
 import { leaseMs } from '../bulk/settings.js';
-import { DURABLE, type World } from '../bulk/world.js';
+import { DURABLE, EVERYSEC, type World } from '../bulk/world.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 
 const SLOTS = 15;
@@ -13,6 +14,9 @@ const DOWN_MS = 5000;
 const OUTAGE_MS = 13_000;
 /** Share of jobs that a slow machine may cost a lease; without repeats it is a tenth and more. */
 const LEASES_LOST_MAX = 0.02;
+
+/** Redis looks at the clock ten times a second: so long after the turn of a second it has begun to sync, and half done. */
+const SYNC_BEGUN_MS = 300;
 
 /** What is done to Redis or the network while everybody works. */
 const FAULTS: Record<string, { what: string; strike: Storm['strike'] } & Partial<Play>> = {
@@ -27,6 +31,19 @@ const FAULTS: Record<string, { what: string; strike: Storm['strike'] } & Partial
       if (rng.chance(0.6)) await redis.kill();
       if (scale === 1 && rng.chance(0.2)) await wait(DOWN_MS);
       await redis.restart();
+    },
+  },
+  'bulk-redis-killed-everysec': {
+    what: 'Redis killed -9 while the disk is idle (AOF everysec)',
+    redisArgs: EVERYSEC,
+    liveness: true,
+    startLagMs: OUTAGE_MS,
+    shortStrikes: 3,
+    strike: async (world, { rng, scale }) => {
+      await pauseBetween(rng, scale);
+      await diskIdle(world);
+      await world.redis.kill();
+      await world.redis.restart();
     },
   },
   'bulk-redis-frozen': {
@@ -75,6 +92,25 @@ function judgeLeases({ jobs }: Evidence): Verdict[] {
 
 const pauseBetween = (rng: ScenarioContext['rng'], scale: number): Promise<void> =>
   wait(scale < 1 ? rng.integer(200, 600) : rng.integer(1000, 4000));
+
+/**
+ * Waits until Redis waits for nothing on the disk and will not for a while: it begins to sync with the first write of a
+ * second, and what it acknowledges until the sync has ended is in its memory alone.
+ */
+async function diskIdle({ redis }: World): Promise<void> {
+  const admin = new Redis(redis.url, { protocol: 2 });
+  admin.on('error', () => {});
+  const isIdle = async () => {
+    const info = await admin.info('persistence');
+    const intoSecond = Date.now() % 1000;
+    return info.includes('aof_pending_bio_fsync:0') && intoSecond > SYNC_BEGUN_MS && intoSecond < 800;
+  };
+  try {
+    await until(isIdle, { what: 'the disk to be idle', deadlineMs: 10_000 });
+  } finally {
+    admin.disconnect();
+  }
+}
 
 async function ask({ redis }: World, command: string, ...args: string[]): Promise<void> {
   const admin = new Redis(redis.url, { protocol: 2 });

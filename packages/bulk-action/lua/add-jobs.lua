@@ -9,8 +9,8 @@
 local definition, later = readDefinition(2), tonumber(ARGV[14])
 local key = definition.key
 local g = group(key)
--- Each job is 8 values: id processorType payload cost charge notBefore deadline traceparent.
-local FIRST, STEP = 15, 8
+-- Each job is 2 values: its id, and its body as lua/jobs.lua keeps it.
+local FIRST, STEP = 15, 2
 local total = (#ARGV - FIRST + 1) / STEP
 local ids, known = {}, {}
 for n = 1, total do ids[n] = ARGV[FIRST + (n - 1) * STEP] end
@@ -36,22 +36,20 @@ if #fresh > 0 then
 end
 g = g or register(definition)
 local records, order, lane = {}, {}, {}
+local head = pack(JOB, 0, atMs, g.round)
 for n = 1, #fresh do
-  local at = fresh[n]
-  local id, cost = ARGV[at], tonumber(ARGV[at + 3])
-  local charge, notBefore, deadline = optional(ARGV[at + 4]), optional(ARGV[at + 5]), optional(ARGV[at + 6])
-  local trace = ARGV[at + 7]
-  records[#records + 1] = id
-  records[#records + 1] = mpack({t = ARGV[at + 1], p = ARGV[at + 2], c = cost, at = atMs, ch = charge, nb = notBefore,
-    dl = deadline, tp = trace ~= '-' and trace or nil, rd = g.round})
-  order[n] = id
-  local job = {key = key, id = id, cost = cost, charge = charge, deadline = deadline, round = g.round}
-  local delayMs = (notBefore or 0) - atMs
-  if delayMs > 0 then toNonReady(g, job, 'SCHEDULED', delayMs, false) else lane[#lane + 1] = laneEntry(job) end
-end
-local function inPieces(command, listKey, values)
-  -- Lua passes at most some thousands of arguments at once.
-  for from = 1, #values, 1000 do redis.call(command, listKey, unpack(values, from, math.min(from + 999, #values))) end
+  local id, body = ARGV[fresh[n]], ARGV[fresh[n] + 1]
+  records[2 * n - 1], records[2 * n], order[n] = id, head .. body, id
+  local line = find(body, '\n', 1, true)
+  if line == 1 then
+    lane[#lane + 1] = id
+  else
+    local r = {}
+    readUnusual(r, sub(body, 1, line - 1))
+    local job = {key = key, id = id, cost = r.c, charge = r.ch, deadline = r.dl, round = g.round}
+    local delayMs = (r.nb or 0) - atMs
+    if delayMs > 0 then toNonReady(g, job, 'SCHEDULED', delayMs, false) else lane[#lane + 1] = laneEntry(g, job) end
+  end
 end
 if #fresh > 0 then
   inPieces('HSET', base .. 'j:' .. key, records)

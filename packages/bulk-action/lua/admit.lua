@@ -25,7 +25,7 @@ local function admit()
   local job = waitingJob(g, id)
   local reason = place == 'NON_READY' and reasonOf(g, id, scheduled)
   if place == 'LANE' then
-    local first = peekLane(g)
+    local first = firstOfLane(g)
     if not first or first.id ~= id then return {'REJECTED', 'TURN'} end
     job = first
   end
@@ -48,7 +48,7 @@ local function admit()
     local s = stateOf(g.key, id) or {}
     s.rs, s.dm = 'RATE_LIMITED', math.ceil((slotUs - atUs) / 1000)
     redis.call('HSET', base .. 's:' .. g.key, id, mpack(s))
-    g.tried = 1
+    g.tried = true
     toNonReady(g, job, 'RATE_LIMITED', math.ceil((slotUs - atUs) / 1000), false)
     return {'NON_READY', 'RATE_LIMITED'}
   end

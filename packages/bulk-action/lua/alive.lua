@@ -1,11 +1,27 @@
 -- purpose:   the instances that were heard of lately.
 -- guarantee: one that was heard of in the future counts from now on: the clock was set back since.
--- defines:   aliveInstances() → ids, oldest word first.
+-- defines:   aliveInstances() → ids, oldest word first; slots() → {live, waiting}.
 -- cost:      O(instances).
 
 -- include: settings
-local function aliveInstances()
-  local future = redis.call('ZRANGEBYSCORE', base .. 'instances', '(' .. atMs, '+inf')
-  for n = 1, #future do redis.call('ZADD', base .. 'instances', atMs, future[n]) end
-  return redis.call('ZRANGEBYSCORE', base .. 'instances', '(' .. (atMs - C.instanceTtlMs), '+inf', 'WITHSCORES')
+local aliveInstances, slotsSeen, slots
+do
+  function aliveInstances()
+    local future = redis.call('ZRANGEBYSCORE', base .. 'instances', '(' .. atMs, '+inf')
+    for n = 1, #future do redis.call('ZADD', base .. 'instances', atMs, future[n]) end
+    return redis.call('ZRANGEBYSCORE', base .. 'instances', '(' .. (atMs - C.instanceTtlMs), '+inf', 'WITHSCORES')
+  end
+
+  function slots()
+    if slotsSeen then return slotsSeen end
+    local live, waiting = 0, 0
+    local alive = aliveInstances()
+    for n = 1, #alive, 2 do
+      local numbers = redis.call('HMGET', base .. 'i:' .. alive[n], 'slots', 'waiting')
+      live = live + (tonumber(numbers[1]) or 0)
+      waiting = waiting + (tonumber(numbers[2]) or 0)
+    end
+    slotsSeen = {live = live, waiting = waiting}
+    return slotsSeen
+  end
 end

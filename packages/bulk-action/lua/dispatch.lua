@@ -40,6 +40,9 @@ while moved < max do
     elseif isOverdue(g, job) then
       leaveNonReady(g, name, reason, true)
       failOverdue(g, job, false)
+    elseif (job.notBefore or 0) > atMs then
+      -- A deadline that was taken back had made it due early.
+      redis.call('ZADD', base .. (scheduled and 'sched' or 'nr'), job.notBefore, name)
     else
       nonReadyToLane(g, job, reason, dueMs)
       if enterReadyInTurn(g, job) then ready = ready + 1 end

@@ -45,13 +45,20 @@ local function hasTokens(other)
     and slotOf(globalBucket(), cost, S.readyCost) <= atUs
 end
 
+local function fairGroups(owner)
+  if owner.own then return {owner.own} end
+  local keys = redis.call('ZRANGE', base .. 'gf:' .. owner.id, 0, -1)
+  for n = 1, #keys do keys[n] = sub(keys[n], 18) end
+  return keys
+end
+
 local function isOverShare()
   local most = math.ceil(C.maxShare * slots().live)
   if C.maxShare >= 1 or most == 0 or g.held < most then return false end
   if S.readyJobs >= slots().waiting then return true end
   for _, tenantMember in ipairs(redis.call('ZRANGE', base .. 'tf', 0, -1)) do
-    for _, groupMember in ipairs(redis.call('ZRANGE', base .. 'gf:' .. string.sub(tenantMember, 18), 0, -1)) do
-      local other = group(string.sub(groupMember, 18))
+    for _, key in ipairs(fairGroups(tenantNamed(sub(tenantMember, 18)))) do
+      local other = group(key)
       if other and other.held < g.held and hasTokens(other) then return true end
     end
   end
@@ -92,7 +99,7 @@ list[#list + 1] = '"global":' .. object(global)
 put(list, 'overShare', isOverShare())
 put(list, 'jobsAhead', jobsAhead(place))
 put(list, 'groupsAhead', countAhead(base .. 'gf:' .. t.id, g, g.key, groupStart))
-put(list, 'tenantsAhead', countAhead(base .. 'tf', t, t.id, tenantStart))
+put(list, 'tenantsAhead', countAhead(base .. 'tf', t, t.own or t.id, tenantStart))
 put(list, 'readyAhead', place == 'READY' and readyAt or S.readyJobs)
 put(list, 'readyBound', readyBound())
 put(list, 'waitingSlots', slots().waiting)

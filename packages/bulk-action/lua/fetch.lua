@@ -9,6 +9,7 @@
 -- include: gate
 local max = tonumber(ARGV[2])
 local bound = readyBound()
+turnsWanted = math.max(4, math.min(max, bound - S.readyJobs))
 local looks = newLooks(max)
 unparkDue(LOOKS_MAX)
 local ready = 0
@@ -19,7 +20,7 @@ while ready < max and S.readyJobs < bound do
   ready = ready + 1
 end
 local room = S.readyJobs < bound
-rings.fetch = nil
+rings.fetch, rings.turn = nil, nil
 local nextInMs = -1
 if room then
   if looks.left <= 0 then

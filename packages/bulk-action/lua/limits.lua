@@ -4,24 +4,27 @@
 -- cost:      O(log n).
 
 -- include: moves
--- '=' leaves a value, '-' takes it away.
-local function changed(current, value)
-  if value == '=' then return current end
-  if value == '-' then return nil end
-  return tonumber(value)
-end
+local changed, updateLimits
+do
+  -- '=' leaves a value, '-' takes it away.
+  function changed(current, value)
+    if value == '=' then return current end
+    if value == '-' then return nil end
+    return tonumber(value)
+  end
 
-local function updateLimits(scope, rps, burst, concurrency)
-  local before = bucketOf(scope)
-  scope.rps = changed(scope.rps, rps)
-  scope.burst = changed(scope.burst, burst)
-  scope.concurrency = changed(scope.concurrency, concurrency)
-  local after = bucketOf(scope)
-  if before and after and (after.rps ~= before.rps or after.burst ~= before.burst) then
-    scope.tat = rescale(before, after.rps, after.burst)
+  function updateLimits(scope, rps, burst, concurrency)
+    local before = bucketOf(scope)
+    scope.rps = changed(scope.rps, rps)
+    scope.burst = changed(scope.burst, burst)
+    scope.concurrency = changed(scope.concurrency, concurrency)
+    local after = bucketOf(scope)
+    if before and after and (after.rps ~= before.rps or after.burst ~= before.burst) then
+      scope.tat = rescale(before, after.rps, after.burst)
+    end
+    if scope.parked then
+      if scope.key then unparkGroup(scope) else unparkTenant(scope) end
+    end
+    ring('fetch')
   end
-  if scope.parked then
-    if scope.key then unparkGroup(scope) else unparkTenant(scope) end
-  end
-  ring('fetch')
 end

@@ -4,20 +4,23 @@
 -- cost:      O(log n), and O(ready) for a job that is in its lane or ready.
 
 -- include: waiting
-local function placeOf(g, id, r)
-  if r.k then return r.k == 'X' and 'DEAD' or 'DONE' end
-  local name = g.key .. '/' .. id
-  if redis.call('HEXISTS', base .. 'fl', name) == 1 then return 'IN_FLIGHT' end
-  local due = redis.call('ZSCORE', base .. 'nr', name)
-  if due then return 'NON_READY', tonumber(due), false end
-  due = redis.call('ZSCORE', base .. 'sched', name)
-  if due then return 'NON_READY', tonumber(due), true end
-  local entries = redis.call('LRANGE', base .. 'ready', 0, -1)
-  for n = 1, #entries do
-    if string.find(entries[n], id, 1, true) then
-      local job = readReady(entries[n])
-      if job and job.key == g.key and job.id == id then return 'READY', nil, false, n - 1, job end
+local placeOf
+do
+  function placeOf(g, id, r)
+    if r.k then return r.k == 'X' and 'DEAD' or 'DONE' end
+    local name = g.key .. '/' .. id
+    if isInFlight(name) then return 'IN_FLIGHT' end
+    local due = redis.call('ZSCORE', base .. 'nr', name)
+    if due then return 'NON_READY', tonumber(due), false end
+    due = redis.call('ZSCORE', base .. 'sched', name)
+    if due then return 'NON_READY', tonumber(due), true end
+    local entries = redis.call('LRANGE', base .. 'ready', 0, -1)
+    for n = 1, #entries do
+      if string.find(entries[n], id, 1, true) then
+        local job = readReady(entries[n])
+        if job and job.key == g.key and job.id == id then return 'READY', nil, false, n - 1, job end
+      end
     end
+    return 'LANE'
   end
-  return 'LANE'
 end

@@ -12,12 +12,6 @@ local far = redis.call('ZRANGEBYSCORE', base .. 'fz', atMs + C.ackTimeoutMs + 1,
 for n = 1, #far do redis.call('ZADD', base .. 'fz', atMs + C.ackTimeoutMs, far[n]) end
 clampFarOff()
 
-local function expired()
-  local first = redis.call('ZRANGE', base .. 'fz', 0, 0, 'WITHSCORES')
-  if first[1] and tonumber(first[2]) <= atMs then return first[1] end
-  return nil
-end
-
 local function backoffMs(count, random)
   local delay = math.min(C.maxBackoffMs, C.defaultBackoffMs)
   for _ = 1, count - 1 do
@@ -27,18 +21,17 @@ local function backoffMs(count, random)
   return math.floor(delay * (1 - 0.5 * random))
 end
 
-local recovered, dead = 0, {}
-for n = 4, #ARGV do
-  local name = expired()
-  if not name then break end
-  recovered = recovered + 1
+local dead, max = {}, #ARGV - 3
+local expired = redis.call('ZRANGEBYSCORE', base .. 'fz', '-inf', atMs, 'LIMIT', 0, max + 1)
+local recovered = math.min(max, #expired)
+for n = 1, recovered do
+  local name = expired[n]
   local key, id = splitName(name)
   local g = group(key)
   local r = g and recordOf(key, id)
   local job = flightOf(key, id) or (r and damagedFlight(key, id, r))
   if not g or not job then
-    redis.call('ZREM', base .. 'fz', name)
-    redis.call('HDEL', base .. 'fl', name)
+    dropFlight(name)
   else
     leaveFlight(g, job)
     local s = triesOf(job)
@@ -56,17 +49,16 @@ for n = 4, #ARGV do
           signature = string.gsub(string.sub(r.t, 1, 80), '%s+', ' ') .. ' ' .. ARGV[3]})
       else
         keepTry(s, ranMs, 'ORPHANED', message)
-        local delayMs = backoffMs(s.o, tonumber(ARGV[n]))
+        local delayMs = backoffMs(s.o, tonumber(ARGV[n + 3]))
         s.rs, s.dm = 'ORPHANED', delayMs
-        g.tried = 1
+        g.tried = true
         toNonReady(g, job, 'ORPHANED', delayMs, true, measured(ranMs))
         redis.call('HSET', base .. 's:' .. key, id, mpack(s))
       end
     end
   end
 end
-local more = expired()
 save()
-local reply = {recovered, more and 1 or 0}
+local reply = {recovered, #expired > max and 1 or 0}
 for n = 1, #dead do reply[#reply + 1] = dead[n] end
 return reply

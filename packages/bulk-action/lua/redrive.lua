@@ -11,12 +11,12 @@ local mode, key, jobId, signature, tenantName, max = ARGV[2], ARGV[3], ARGV[4], 
 
 local function revive(letter, g)
   local r = {t = letter.t, p = letter.p, c = letter.c, at = letter.at, ch = letter.ch, nb = letter.nb, dl = letter.dl,
-    tp = letter.tp, rd = g.round}
+    tp = letter.tp, x = letter.x, rd = g.round}
   local old = recordOf(g.key, letter.id)
   if not old then redis.call('RPUSH', base .. 'o:' .. g.key, letter.id) end
   -- The record knows the answer that its last settlement got; the letter was written before.
   local s = (old and old.s) or letter.s or {}
-  redis.call('HSET', base .. 'j:' .. g.key, letter.id, mpack(r))
+  redis.call('HSET', base .. 'j:' .. g.key, letter.id, encodeJob(r))
   s.r, s.o, s.rs = 0, 0, nil
   redis.call('HSET', base .. 's:' .. g.key, letter.id, mpack(s))
 end
@@ -39,7 +39,7 @@ local function redriveOne(letter)
   if hasEnded(g.status) then openRound(g) end
   forgetFailure(g, letter.id, letter.code)
   revive(letter, g)
-  g.tried = 1
+  g.tried = true
   joinLane(g, {key = g.key, id = letter.id, cost = letter.c, charge = letter.ch, deadline = letter.dl, waiting = atMs,
     round = g.round})
 end

@@ -7,15 +7,16 @@
 
 -- include: when-full
 -- include: flights
-local letters = {}
+local letters, ends = {}, {}
 for n = 2, #ARGV, 3 do
   local key, id, token = ARGV[n], ARGV[n + 1], tonumber(ARGV[n + 2])
   local job, g = flightOf(key, id), group(key)
   if not job or not g or job.token ~= token then
     letters[#letters + 1] = 'l'
   else
-    redis.call('ZADD', base .. 'fz', atMs + C.ackTimeoutMs, key .. '/' .. id)
+    ends[#ends + 1], ends[#ends + 2] = atMs + C.ackTimeoutMs, key .. '/' .. id
     letters[#letters + 1] = isLive(g, job.round) and 'o' or 'c'
   end
 end
+if #ends > 0 then inPieces('ZADD', base .. 'fz', ends) end
 return table.concat(letters)

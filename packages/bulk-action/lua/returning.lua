@@ -4,15 +4,18 @@
 -- cost:      O(log n).
 
 -- include: flights
-local function returnFlight(g, job)
-  local s = triesOf(job)
-  if not isLive(g, job.round) then
-    leaveFlight(g, job)
-    bury(g, job, true, measured(atMs - job.since), s)
-    return 'c'
+local returnFlight
+do
+  function returnFlight(g, job)
+    local s = triesOf(job)
+    if not isLive(g, job.round) then
+      leaveFlight(g, job)
+      bury(g, job, true, measured(atMs - job.since), s)
+      return 'c'
+    end
+    g.tried = true
+    flightToLane(g, job)
+    redis.call('HSET', base .. 's:' .. g.key, job.id, mpack(s))
+    return enterReadyInTurn(g, job) and 'r' or 'l'
   end
-  g.tried = 1
-  flightToLane(g, job)
-  redis.call('HSET', base .. 's:' .. g.key, job.id, mpack(s))
-  return enterReadyInTurn(g, job) and 'r' or 'l'
 end

@@ -13,7 +13,7 @@ local total = tonumber(ARGV[3])
 if total and total ~= g.registered then return {'mismatch', g.registered} end
 if g.sealed then return {'done', g.status, 0} end
 if hasEnded(g.status) then return {'ended', g.status} end
-g.sealed = 1
+g.sealed = true
 g.status = g.startedAt and 'RUNNING' or 'DISPATCHED'
 completeIfDone(g)
 save()

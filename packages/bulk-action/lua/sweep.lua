@@ -75,15 +75,15 @@ local function removeGroup(g)
   redis.call('ZREM', base .. 'groups', key)
   redis.call('ZREM', base .. 'ns:' .. tenantNameOf(key), key)
   redis.call('ZREM', base .. 'parked', 'g:' .. key)
+  redis.call('HDEL', groupsKey, key)
   redis.call('UNLINK', base .. 'g:' .. key, base .. 'fc:' .. key, base .. 'fj:' .. key, base .. 'r:' .. key)
   groups[key] = false
   t.records = t.records - 1
-  if t.own == key then t.own = nil end
+  if t.own == key then setOwn(t, false) end
   if t.records > 0 or t.configured or t.held > 0 then return end
   redis.call('ZREM', base .. 'parked', 't:' .. t.id)
   redis.call('SREM', base .. 'tenants', t.id)
-  redis.call('UNLINK', base .. 't:' .. t.id)
-  removedTenants[t.id] = true
+  redis.call('HDEL', tenantsKey, t.id)
   tenants[t.id] = false
 end
 

@@ -4,26 +4,29 @@
 -- cost:      O(1).
 
 -- include: records
-local function countEvents(r, amount)
-  local at = math.floor(atMs / 2000) * 2000
-  if not r.wa or at < r.wa then
-    r.wf = atMs
-    r.wc = 0
-    r.wp = 0
-  elseif at > r.wa then
-    r.wp = (at == r.wa + 2000) and r.wc or 0
-    r.wc = 0
+local countEvents, ratePerSecond
+do
+  function countEvents(r, amount)
+    local at = math.floor(atMs / 2000) * 2000
+    if not r.wa or at < r.wa then
+      r.wf = atMs
+      r.wc = 0
+      r.wp = 0
+    elseif at > r.wa then
+      r.wp = (at == r.wa + 2000) and r.wc or 0
+      r.wc = 0
+    end
+    r.wa = at
+    r.wc = r.wc + amount
   end
-  r.wa = at
-  r.wc = r.wc + amount
-end
 
-local function ratePerSecond(r)
-  local at = math.floor(atMs / 2000) * 2000
-  if not r.wa or at < r.wa or at > r.wa + 2000 then return 0 end
-  local left = 1 - (atMs - at) / 2000
-  local events
-  if at == r.wa then events = r.wp * left + r.wc else events = r.wc * left end
-  local spanMs = math.min(2000, math.max(100, atMs - r.wf))
-  return (events * 1000) / spanMs
+  function ratePerSecond(r)
+    local at = math.floor(atMs / 2000) * 2000
+    if not r.wa or at < r.wa or at > r.wa + 2000 then return 0 end
+    local left = 1 - (atMs - at) / 2000
+    local events
+    if at == r.wa then events = r.wp * left + r.wc else events = r.wc * left end
+    local spanMs = math.min(2000, math.max(100, atMs - r.wf))
+    return (events * 1000) / spanMs
+  end
 end

@@ -33,6 +33,8 @@ export interface ReserveRequest {
   /** One higher with every new request; the same number again asks for the same answer again. */
   readonly seq: number;
   readonly max: number;
+  /** How many of them may be taken from the fair queue through the gate when too few are ready (0). */
+  readonly turns?: number | undefined;
 }
 
 /** The answer to a request for jobs. */

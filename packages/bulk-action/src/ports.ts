@@ -284,7 +284,7 @@ export interface IdempotencyStore {
   release(key: string, token: string): Promise<void>;
 }
 
-/** fetch: a lane may have work, or ready has room. work: ready has jobs. dispatch: an earlier due time. */
+/** fetch: a turn may be taken, or a rate has to be waited for. work: ready has jobs, or a turn may be taken. dispatch: an earlier due time. */
 export type WakeUpKind = 'fetch' | 'work' | 'dispatch';
 
 /** Hints; a lost one costs one interval. */

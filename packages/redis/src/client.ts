@@ -1,5 +1,6 @@
 import { Lifecycle, MillraceError, type Service, type ServiceState, sleep } from '@millrace/foundation';
 import { Channels } from './channels.js';
+import { ERRORS } from './errors.js';
 import { toRedisError, verdictOf } from './failure.js';
 import { Link, type RedisArgument, type RedisCommand } from './link.js';
 import { Markers } from './markers.js';
@@ -113,6 +114,26 @@ export class RedisConnection implements Service, ScriptRunner {
       return await this.#link.send(command, args, options.timeoutMs ?? this.options.callTimeoutMs);
     } catch (error) {
       throw toRedisError(error, command);
+    }
+  }
+
+  /**
+   * Checks that Redis keeps what it was given: with any `maxmemory-policy` but `noeviction` it deletes keys when memory is
+   * full, whether a limit is set now or later. By INFO, which a user can be allowed where CONFIG cannot; in a Redis Cluster
+   * every master is asked.
+   * @param options - another deadline.
+   * @throws MillraceError `REDIS_MAY_EVICT`; `REDIS_UNAVAILABLE`, `REDIS_REFUSED` (the user may not run INFO),
+   * `SERVICE_STOPPED`.
+   */
+  async requireNoEviction(options: CallOptions = {}): Promise<void> {
+    this.#open();
+    const timeoutMs = options.timeoutMs ?? this.options.callTimeoutMs;
+    const replies = await this.#link.sendEverywhere('INFO', ['memory'], timeoutMs).catch((error: unknown) => {
+      throw toRedisError(error, 'INFO');
+    });
+    for (const reply of replies) {
+      const policy = /^maxmemory_policy:(\S+)/m.exec(String(reply))?.[1];
+      if (policy !== undefined && policy !== 'noeviction') throw ERRORS.create('REDIS_MAY_EVICT', { policy });
     }
   }
 

@@ -33,4 +33,10 @@ export const ERRORS = defineErrors('redis', {
     status: 503,
     retryable: false,
   },
+  REDIS_MAY_EVICT: {
+    message:
+      'Redis has maxmemory-policy {policy}, expected noeviction: it would delete queued work when memory is full; run CONFIG SET maxmemory-policy noeviction and keep it in redis.conf, or use another Redis',
+    status: 503,
+    retryable: false,
+  },
 });

@@ -1,5 +1,5 @@
 import { type CancelTimer, ERRORS as FOUNDATION_ERRORS } from '@millrace/foundation';
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { ChainableCommander, Cluster, Redis } from 'ioredis';
 import { ERRORS } from './errors.js';
 import { verdictOf } from './failure.js';
 import { destroyClient, openClient, type RedisClient } from './open-client.js';
@@ -101,6 +101,14 @@ export class Link {
     return this.#within(name, timeoutMs, async (client) => {
       this.#cork(client);
       return client.call(name, args as RedisArgument[]);
+    });
+  }
+
+  /** Sends one command to every master of a cluster, or to the one server there is; fails with the first failure. */
+  sendEverywhere(name: string, args: readonly RedisArgument[], timeoutMs: number): Promise<unknown[]> {
+    return this.#within(name, timeoutMs, (client) => {
+      const nodes = client.isCluster ? (client as Cluster).nodes('master') : [client as Redis];
+      return Promise.all(nodes.map((node) => node.call(name, args as RedisArgument[])));
     });
   }
 

@@ -25,7 +25,7 @@ export function refresh(state: MemoryState, group: GroupRecord): void {
   else if (group.fairAt < 0) {
     group.start = sfq.startTag(tenant.clock, group.tag);
     tenant.groups.put(group);
-    state.ring('fetch');
+    state.announceTurn();
   }
   refreshTenant(state, tenant);
 }
@@ -39,7 +39,7 @@ export function refreshTenant(state: MemoryState, tenant: TenantRecord): void {
   else if (tenant.fairAt < 0) {
     tenant.start = sfq.startTag(state.fairClock, tenant.tag);
     state.fairTenants.put(tenant);
-    state.ring('fetch');
+    state.announceTurn();
   }
 }
 

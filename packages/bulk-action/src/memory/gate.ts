@@ -4,20 +4,24 @@ import { bury, enterNonReady, failOverdue, isLive, isOverdue, laneToReady, nonRe
 import type { GroupRecord, JobRecord } from './records.js';
 import type { MemoryState } from './state.js';
 
-/** Groups and tenants looked at in one step beyond the jobs that are moved: bounds a step with 100,000 parked groups. */
-const LOOKS_MAX = 256;
+/**
+ * Groups, tenants and ready entries looked at in one step beyond the jobs that are moved: bounds a step with 100,000 parked
+ * groups, or over many jobs that may not start.
+ */
+export const LOOKS_MAX = 256;
 /** How many groups above their share are passed over before one of them is served after all. */
 const SHARE_SCAN_MAX = 32;
 
 /** What one step may still do, and what it has met. */
-interface Looks {
+export interface Looks {
   left: number;
   rejected: number;
   /** When the engine has its next token, when that is what stopped the step. */
   globalSlotUs: number;
 }
 
-const newLooks = (moves: number): Looks => ({ left: moves + LOOKS_MAX, rejected: 0, globalSlotUs: 0 });
+/** For a step that moves at most so many jobs. */
+export const newLooks = (moves: number): Looks => ({ left: moves + LOOKS_MAX, rejected: 0, globalSlotUs: 0 });
 
 /** The gate on the memory state. */
 export const memoryGate = (state: MemoryState): Gate => ({
@@ -80,7 +84,7 @@ function nextLook(state: MemoryState, globalSlotUs: number): number | undefined 
  * The group whose turn it is and whose first job may go into ready; undefined when there is none now. On the way jobs
  * past their deadline fail, and groups and tenants without a token are parked until their slot.
  */
-function nextGroup(state: MemoryState, looks: Looks): GroupRecord | undefined {
+export function nextGroup(state: MemoryState, looks: Looks): GroupRecord | undefined {
   const { maxShare } = state.config.fairQueue;
   if (maxShare >= 1) return firstAllowed(state, looks);
   const most = Math.ceil(maxShare * state.slots().live);
@@ -175,7 +179,7 @@ function returnDue(state: MemoryState, job: JobRecord): boolean {
   }
   const early = (job.notBefore ?? 0) - state.wallMs;
   if (early > 0) {
-    // The machine's clock was set back: a date is a date.
+    // The machine's clock was set back, or a deadline that had made it due was taken back: a date is a date.
     job.dueMs = state.nowMs + early;
     state.nonReady.put(job);
     return false;

@@ -15,8 +15,8 @@ import { type Bucket, spend } from '../rules/gcra.js';
 import { countEvents } from '../rules/rate-window.js';
 import { signatureOf } from '../rules/signature.js';
 import type { GroupStatus, JobStatus } from '../states.js';
-import { bucketOf, globalBucket } from './fair-queue.js';
-import { enterReadyInTurn, rateSlot } from './gate.js';
+import { bucketOf, globalBucket, unparkDue } from './fair-queue.js';
+import { enterReadyInTurn, LOOKS_MAX, newLooks, nextGroup, rateSlot } from './gate.js';
 import {
   bury,
   deadlineOf,
@@ -27,6 +27,7 @@ import {
   isLive,
   isOverdue,
   keepFailedTry,
+  laneToReady,
   measured,
   readyToFlight,
   readyToLane,
@@ -34,9 +35,6 @@ import {
 } from './moves.js';
 import { comesBeforeByName, type JobRecord } from './records.js';
 import type { InstanceRecord, MemoryState } from './state.js';
-
-/** Ready entries looked at beyond those that are handed over: bounds a step over many that may not start. */
-const LOOKS_MAX = 256;
 
 /** Weight of the newest try in the mean time of tries. */
 const ESTIMATE_SHARE = 0.2;
@@ -51,19 +49,23 @@ export const memoryLeases = (state: MemoryState): Leases => ({
   giveBackAll: async (instanceId, max) => state.step(() => giveBackAll(state, instanceId, max)),
 });
 
-function reserve(state: MemoryState, { instanceId, seq, max }: ReserveRequest): ReserveAnswer {
+function reserve(state: MemoryState, { instanceId, seq, max, turns = 0 }: ReserveRequest): ReserveAnswer {
   const instance = heardOf(state, instanceId, max);
   if (seq <= instance.seq) return repeated(state, instance, seq);
+  instance.waiting = max;
+  const takeTurn = turnTaker(state, turns);
   const jobs: LeasedJob[] = [];
   const back: JobRecord[] = [];
   const aside: JobRecord[] = [];
   let rateDenied = 0;
   for (let looks = max + LOOKS_MAX; looks > 0 && jobs.length < max; looks--) {
-    const job = state.ready.shift();
+    const job = state.ready.shift() ?? takeTurn();
     if (!job) break;
     const verdict = startable(state, job, instance);
-    if (verdict === 'start') jobs.push(start(state, job, instance));
-    else if (verdict === 'aside') aside.push(job);
+    if (verdict === 'start') {
+      jobs.push(start(state, job, instance));
+      instance.waiting -= 1;
+    } else if (verdict === 'aside') aside.push(job);
     else if (verdict === 'denied') rateDenied += 1;
     else if (verdict === 'back') back.push(job);
   }
@@ -72,12 +74,40 @@ function reserve(state: MemoryState, { instanceId, seq, max }: ReserveRequest): 
   for (const job of aside.reverse()) state.ready.unshift(job);
   instance.seq = seq;
   instance.answer = jobs;
-  instance.waiting = max - jobs.length;
   if (jobs.length > 0) countEvents(state.starts, state.nowMs, jobs.length);
-  if (state.fairTenants.size > 0 && state.readyJobs < state.readyBound()) state.ring('fetch');
-  // Many that might not start were in the way, and this step has reached its bound.
-  if (instance.waiting > 0 && state.readyJobs > aside.length) state.ring('work');
+  wakeOthers(state, { waiting: instance.waiting, aside: aside.length, tookTurns: turns > 0 });
   return { jobs, missing: [], rateDenied };
+}
+
+/** What a reserve leaves for others to do. */
+function wakeOthers(
+  state: MemoryState,
+  { waiting, aside, tookTurns }: { waiting: number; aside: number; tookTurns: boolean },
+): void {
+  // Those that turns rang for are taken already.
+  state.unring('work');
+  const mayTurn = state.fairTenants.size > 0;
+  // Whoever takes turns and is satisfied takes the next ones too. Else a rate or a bound was in the way: the Fetcher waits for it.
+  if (mayTurn && (waiting > 0 || !tookTurns) && state.readyJobs < state.readyBound()) state.ring('fetch');
+  // Handed on from process to process; or this step has reached its bound over many that might not start.
+  const ready = state.readyJobs > aside;
+  const othersWait = state.slots().waiting > waiting;
+  if (waiting > 0 ? ready : othersWait && (ready || mayTurn)) state.ring('work');
+}
+
+/** Takes turns through the gate for a worker that waits, when nothing is ready: at most `turns`. */
+function turnTaker(state: MemoryState, turns: number): () => JobRecord | undefined {
+  const looks = newLooks(turns);
+  let left = turns;
+  return () => {
+    if (left === 0) return undefined;
+    if (left === turns) unparkDue(state, LOOKS_MAX);
+    left -= 1;
+    const job = nextGroup(state, looks)?.lane.peek();
+    if (!job) return undefined;
+    laneToReady(state, job);
+    return state.ready.shift();
+  };
 }
 
 /** The instance, which has just shown that it is alive. */

@@ -103,6 +103,7 @@ export class MemoryState {
   #seq = 0;
   #token = 0;
   readonly #rings = new Set<WakeUpKind>();
+  #turnAnnounced = false;
   readonly #events: GroupEvent[] = [];
   readonly #bells: Record<WakeUpKind, Set<() => void>> = {
     fetch: new Set(),
@@ -147,9 +148,15 @@ export class MemoryState {
     this.#rings.add(kind);
   }
 
-  /** Takes a wake-up back: the caller of this step will do the work itself. */
+  /** When the step is done, wakes who may take a turn: workers that wait, and the Fetcher when that is not enough of them. */
+  announceTurn(): void {
+    this.#turnAnnounced = true;
+  }
+
+  /** Takes a wake-up back, and what was announced: the caller of this step has done the work, or knows when to do it. */
   unring(kind: WakeUpKind): void {
     this.#rings.delete(kind);
+    this.#turnAnnounced = false;
   }
 
   /** Tells subscribers, when the step is done. */
@@ -217,7 +224,16 @@ export class MemoryState {
     });
   }
 
+  #wakeForTurn(): void {
+    if (!this.#turnAnnounced) return;
+    this.#turnAnnounced = false;
+    const { waiting } = this.slots();
+    if (waiting > 0) this.ring('work');
+    if (this.laneJobs > waiting && this.readyJobs < this.readyBound()) this.ring('fetch');
+  }
+
   #flush(): void {
+    this.#wakeForTurn();
     for (const kind of this.#rings) for (const bell of this.#bells[kind]) quietly(bell);
     this.#rings.clear();
     for (const event of this.#events.splice(0)) {

@@ -1,10 +1,11 @@
 import { onAbort } from '@millrace/async-utils';
-import { sleep, toWorkError } from '@millrace/foundation';
+import { type CancelTimer, sleep, toWorkError } from '@millrace/foundation';
 import type { LeasedJob, ReserveAnswer, ReserveRequest } from '../lease.js';
 import { groupIdOf } from '../rules/ids.js';
 import { Bell } from './bell.js';
 import type { PoolCounters } from './counters.js';
 import { PAUSE_AFTER_ERROR_MS, type PoolEnvironment } from './environment.js';
+import { Line, type Linked } from './line.js';
 import { report } from './report.js';
 
 /** A job that is this process's now. */
@@ -18,14 +19,35 @@ export interface TakenJob {
 export interface IntakeEnvironment extends PoolEnvironment {
   readonly instanceId: string;
   readonly counters: PoolCounters;
+  /** How many workers there are to be. */
+  slots(): number;
 }
 
-type Waiter = (taken: TakenJob | undefined) => void;
+/** The place of a worker in the line of those who wait; the same for all its jobs. */
+interface Request extends Linked<Request> {
+  /** Answers it, while it waits. */
+  resolve: ((taken: TakenJob | undefined) => void) | undefined;
+}
+
+/** A call to the store under way. */
+interface Asked {
+  readonly max: number;
+  /** `monotonicMs()` when it was first sent. */
+  readonly atMs: number;
+  /** undefined: the store did not answer, and the intake stops. */
+  readonly answer: Promise<ReserveAnswer | undefined>;
+}
 
 /**
- * Jobs that never wait would keep every timer and socket of the process from its turn, so after so many jobs and so
- * much time the intake waits for one. A turn takes a timer about 1 ms: this costs 4 % at most, with a store in memory;
- * another one takes turns anyway.
+ * One call asks for half of the workers at most, so that the store looks for jobs for the one half while this process
+ * runs those of the other; but not for fewer than this, since a call costs as much as some jobs.
+ */
+const ASK_AT_LEAST = 16;
+
+/**
+ * Jobs that never wait would keep every timer and socket of the process from its turn. So after so many jobs a timer is
+ * set, and if it has not fired so much later, the intake waits for a turn, which takes about 1 ms. Only a store in
+ * memory comes to that, and it costs 4 % at most.
  */
 const TURN_EVERY_JOBS = 128;
 const TURN_EVERY_MS = 25;
@@ -37,22 +59,23 @@ const TURN_EVERY_MS = 25;
  */
 export class Intake {
   readonly #environment: IntakeEnvironment;
-  readonly #waiting = new Set<Waiter>();
+  readonly #waiting = new Line<Request>();
   /** By the signal of its worker, which asks for one job at a time. */
-  readonly #requests = new WeakMap<AbortSignal, { waiter: Waiter | undefined }>();
+  readonly #requests = new WeakMap<AbortSignal, Request>();
   readonly #bell = new Bell();
   readonly #stopping = new AbortController();
   #endListening: (() => void) | undefined;
   #pump: Promise<void> | undefined;
+  #asked: Asked | undefined;
   #seq = 0;
   #handed = 0;
-  #turnAtMs: number;
   #turnDueAt = TURN_EVERY_JOBS;
+  #turnAskedAtMs = 0;
+  #cancelTurnTimer: CancelTimer | undefined;
 
-  /** @param environment - the pool's, with the instance's id and counters. */
+  /** @param environment - the pool's, with the instance's id, counters and number of workers. */
   constructor(environment: IntakeEnvironment) {
     this.#environment = environment;
-    this.#turnAtMs = environment.clock.monotonicMs();
   }
 
   /** How many workers wait for a job now. */
@@ -69,35 +92,37 @@ export class Intake {
     if (signal.aborted || this.#stopping.signal.aborted) return Promise.resolve(undefined);
     const request = this.#requestOf(signal);
     return new Promise((resolve) => {
-      const waiter: Waiter = (taken) => {
-        this.#waiting.delete(waiter);
-        request.waiter = undefined;
-        resolve(taken);
-      };
-      request.waiter = waiter;
-      this.#waiting.add(waiter);
+      request.resolve = resolve;
+      this.#waiting.add(request);
       this.#bell.ring();
       this.#pump ??= this.#pumpAll();
     });
   }
 
   /** One listener for the life of a worker: one for each of its jobs was 3 % of the time and a fifth of the garbage. */
-  #requestOf(signal: AbortSignal): { waiter: Waiter | undefined } {
+  #requestOf(signal: AbortSignal): Request {
     let request = this.#requests.get(signal);
     if (!request) {
-      const made: { waiter: Waiter | undefined } = { waiter: undefined };
-      onAbort(signal, () => made.waiter?.(undefined));
+      const made: Request = { resolve: undefined, before: undefined, after: undefined };
+      onAbort(signal, () => this.#answer(made, undefined));
       this.#requests.set(signal, made);
       request = made;
     }
     return request;
   }
 
+  #answer(request: Request, taken: TakenJob | undefined): void {
+    this.#waiting.remove(request);
+    request.resolve?.(taken);
+    request.resolve = undefined;
+  }
+
   /** Sends every waiter away; resolves when no reserve call is under way and what it brought has been given back. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#endListening?.();
-    for (const waiter of [...this.#waiting]) waiter(undefined);
+    this.#cancelTurnTimer?.();
+    for (const request of this.#waiting) this.#answer(request, undefined);
     await this.#pump;
   }
 
@@ -108,12 +133,14 @@ export class Intake {
     this.#endListening = store.wakeUps.listen('work', () => this.#bell.ring());
     // Workers that become idle in the same turn ask together.
     await Promise.resolve();
-    while (this.#waiting.size > 0 && !signal.aborted) {
+    while (this.#asked || (this.#waiting.size > 0 && !signal.aborted)) {
       try {
         await this.#takeTurn();
-        if (await this.#reserveOnce()) continue;
-        await this.#bell.wait(clock, config.workerPool.workerTimeoutSec * 1000, signal);
+        if ((await this.#reserveOnce()) || this.#waiting.size === 0) continue;
+        const waking = await this.#bell.wait(clock, config.workerPool.workerTimeoutSec * 1000, signal);
         await Promise.resolve();
+        // Those who waited have gone meanwhile: it is handed on below.
+        if (waking === 'rung' && this.#waiting.size === 0) this.#bell.ring();
       } catch (error) {
         const { message } = toWorkError(error);
         report(log, 'error', { loop: 'Intake', err: error }, `Intake failed and goes on: ${message}`);
@@ -122,7 +149,7 @@ export class Intake {
     }
     this.#endListening();
     this.#endListening = undefined;
-    // It came while the last call was under way, and nobody waits here: what it stands for is somebody else's.
+    // It came for nobody who waits here: what it stands for is somebody else's.
     if (this.#bell.rung && this.#waiting.size === 0) store.wakeUps.passOn('work');
     this.#bell.hush();
     this.#pump = undefined;
@@ -130,31 +157,46 @@ export class Intake {
 
   /** Whether ready may hold more than was taken. */
   async #reserveOnce(): Promise<boolean> {
-    const { clock, instanceId, counters } = this.#environment;
-    const max = this.#waiting.size;
-    if (max === 0) return false;
-    // A ring that came before the call is answered by it.
-    this.#bell.hush();
-    const leasedAtMs = clock.monotonicMs();
-    const answer = await this.#ask({ instanceId, seq: this.#seq + 1, max });
+    const asked = this.#asked ?? this.#ask(this.#waiting.size);
+    this.#asked = undefined;
+    const answer = await asked.answer;
     if (!answer) return false;
-    this.#seq += 1;
     const { jobs, missing, rateDenied } = answer;
-    counters.rateDenied += rateDenied;
+    this.#environment.counters.rateDenied += rateDenied;
     for (const { key, jobId } of missing) {
       const fields = { group: groupIdOf(key), job: jobId };
       report(this.#environment.log, 'warn', fields, 'A ready entry had no job record and was removed');
     }
-    await this.#handOver(jobs.map((job) => ({ job, leasedAtMs })));
     // Less than was asked for: ready has been looked through to the bottom.
-    return jobs.length + missing.length + rateDenied >= max;
+    const full = jobs.length + missing.length + rateDenied >= asked.max;
+    const others = this.#waiting.size - jobs.length;
+    if (full && others > 0 && !this.#stopping.signal.aborted) {
+      this.#asked = this.#ask(others);
+      // Jobs that never wait would run before the call is on its way.
+      await sent();
+    }
+    await this.#handOver(jobs, asked.atMs);
+    return full;
+  }
+
+  #ask(wanted: number): Asked {
+    const { clock, instanceId, slots } = this.#environment;
+    const max = Math.min(wanted, Math.max(ASK_AT_LEAST, Math.ceil(slots() / 2)));
+    // A ring that came before the call is answered by it.
+    this.#bell.hush();
+    this.#seq += 1;
+    return {
+      max,
+      atMs: clock.monotonicMs(),
+      answer: this.#reserve({ instanceId, seq: this.#seq, max, turns: max }),
+    };
   }
 
   /**
    * Asks until there is an answer: a call that failed may have reserved jobs all the same, and only the same number
    * again brings them. A stop grants one more try.
    */
-  async #ask(request: ReserveRequest): Promise<ReserveAnswer | undefined> {
+  async #reserve(request: ReserveRequest): Promise<ReserveAnswer | undefined> {
     const { store, clock, log } = this.#environment;
     const { signal } = this.#stopping;
     for (;;) {
@@ -170,18 +212,18 @@ export class Intake {
     }
   }
 
-  async #handOver(taken: readonly TakenJob[]): Promise<void> {
-    const waiters = this.#waiting.values();
-    const left = taken.filter((one) => {
-      const { value: waiter, done } = waiters.next();
-      if (done) return true;
-      this.#handed += 1;
-      waiter(one);
-      return false;
-    });
-    if (left.length === 0) return;
+  async #handOver(jobs: readonly LeasedJob[], leasedAtMs: number): Promise<void> {
+    let at = 0;
+    for (const request of this.#waiting) {
+      const job = jobs[at];
+      if (!job) break;
+      this.#answer(request, { job, leasedAtMs });
+      at += 1;
+    }
+    this.#handed += at;
+    if (at === jobs.length) return;
     const { store, log } = this.#environment;
-    const leases = left.map(({ job: { key, jobId, token } }) => ({ key, jobId, token }));
+    const leases = jobs.slice(at).map(({ key, jobId, token }) => ({ key, jobId, token }));
     report(log, 'info', { jobs: leases.length }, 'Jobs given back: no worker waits for them any more');
     await store.leases.giveBack(leases).catch((error: unknown) => {
       const { code, message } = toWorkError(error);
@@ -192,11 +234,17 @@ export class Intake {
 
   async #takeTurn(): Promise<void> {
     if (this.#handed < this.#turnDueAt) return;
-    const { clock } = this.#environment;
     this.#turnDueAt = this.#handed + TURN_EVERY_JOBS;
-    const now = clock.monotonicMs();
-    if (now - this.#turnAtMs < TURN_EVERY_MS) return;
-    this.#turnAtMs = now;
-    await sleep(clock, 0, this.#stopping.signal);
+    const { clock } = this.#environment;
+    const nowMs = clock.monotonicMs();
+    if (!this.#cancelTurnTimer) {
+      this.#turnAskedAtMs = nowMs;
+      this.#cancelTurnTimer = clock.setTimer(0, () => {
+        this.#cancelTurnTimer = undefined;
+      });
+    } else if (nowMs - this.#turnAskedAtMs >= TURN_EVERY_MS) await sleep(clock, 0, this.#stopping.signal);
   }
 }
+
+/** What was sent in this turn of the event loop has been written then. */
+const sent = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));

@@ -2,13 +2,15 @@ import type { Logger } from '@millrace/foundation';
 import type { LeasedJob } from '../lease.js';
 import type { Job, JobContext } from '../processor.js';
 import { groupIdOf } from '../rules/ids.js';
-import type { JobSignal } from './job-signal.js';
 
-/** What the context of a try is made from. */
-export interface JobContextParts {
+/** The try that a context speaks for. */
+export interface ContextOwner {
   readonly job: LeasedJob;
-  readonly signal: JobSignal;
+  /** Made when it is first asked for. */
+  readonly signal: AbortSignal;
+  /** Made when it is first asked for. */
   readonly log: Logger;
+  /** Renews the lease now. */
   heartbeat(): Promise<boolean>;
 }
 
@@ -17,19 +19,21 @@ export interface JobContextParts {
  * @param job - as the store leased it.
  * @param payload - already parsed.
  */
-export const jobOf = (job: LeasedJob, payload: unknown): Job => ({
-  id: job.jobId,
-  groupId: groupIdOf(job.key),
-  tenant: job.tenant,
-  tenantId: job.tenantId,
-  processorType: job.processorType,
-  payload,
-  cost: job.cost,
-  retryCount: job.retryCount,
-  createdAt: new Date(job.createdAt),
-  ...(job.deadline !== undefined && { deadline: new Date(job.deadline) }),
-  traceparent: job.traceparent,
-});
+export function jobOf(job: LeasedJob, payload: unknown): Job {
+  const seen: Job = {
+    id: job.jobId,
+    groupId: groupIdOf(job.key),
+    tenant: job.tenant,
+    tenantId: job.tenantId,
+    processorType: job.processorType,
+    payload,
+    cost: job.cost,
+    retryCount: job.retryCount,
+    createdAt: new Date(job.createdAt),
+    traceparent: job.traceparent,
+  };
+  return job.deadline === undefined ? seen : { ...seen, deadline: new Date(job.deadline) };
+}
 
 /**
  * The same for every try of a job, different for every other job.
@@ -48,17 +52,16 @@ export class TryContext implements JobContext {
   readonly attempt: number;
   readonly idempotencyKey: string;
   readonly heartbeat: () => Promise<boolean>;
-  readonly #parts: JobContextParts;
-  #log: Logger | undefined;
+  readonly #owner: ContextOwner;
 
-  /** @param parts - see JobContextParts. */
-  constructor(parts: JobContextParts) {
-    const { job } = parts;
-    this.#parts = parts;
+  /** @param owner - the try. */
+  constructor(owner: ContextOwner) {
+    const { job } = owner;
+    this.#owner = owner;
     this.attempt = job.attempt;
     this.idempotencyKey = idempotencyKeyOf(job);
     // Bound: handlers take it out of their context.
-    this.heartbeat = () => parts.heartbeat();
+    this.heartbeat = () => owner.heartbeat();
     if (job.deadline !== undefined) this.deadline = new Date(job.deadline);
     Object.defineProperty(this, 'signal', TryContext.#SIGNAL);
     Object.defineProperty(this, 'log', TryContext.#LOG);
@@ -67,15 +70,13 @@ export class TryContext implements JobContext {
   static readonly #SIGNAL: PropertyDescriptor & ThisType<TryContext> = {
     enumerable: true,
     get() {
-      return this.#parts.signal.signal;
+      return this.#owner.signal;
     },
   };
   static readonly #LOG: PropertyDescriptor & ThisType<TryContext> = {
     enumerable: true,
     get() {
-      const { job, log } = this.#parts;
-      this.#log ??= log.child({ group: groupIdOf(job.key), job: job.jobId, attempt: job.attempt });
-      return this.#log;
+      return this.#owner.log;
     },
   };
 }

@@ -11,8 +11,10 @@ import type { TakenJob } from './intake.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { dataAsJson } from './read-answer.js';
 import { report } from './report.js';
+import { ReportedTry } from './reported-try.js';
 import { type EndedTry, JobRun, type RunEnvironment } from './run-job.js';
 import type { Settler } from './settler.js';
+import { TimeLimits } from './time-limits.js';
 
 /** A try that has been reported: what metrics and tests look at. */
 export interface SettledTry {
@@ -27,7 +29,7 @@ export interface TriesEnvironment extends PoolEnvironment {
   readonly processors: ProcessorRegistry;
   readonly threads: ThreadRunner | undefined;
   readonly counters: PoolCounters;
-  readonly keeper: LeaseKeeper;
+  readonly keeper: LeaseKeeper<JobRun>;
   readonly settler: Settler;
   /** Told of every try that was reported. */
   readonly onSettled: ((settled: SettledTry) => void) | undefined;
@@ -38,15 +40,25 @@ export class JobTries {
   readonly #environment: TriesEnvironment;
   readonly #runEnvironment: RunEnvironment;
   readonly #rng: Rng;
-  readonly #running = new Set<JobRun>();
+  readonly #timeLimits: TimeLimits;
   readonly #abandoned = { count: 0 };
 
   /** @param environment - see TriesEnvironment. */
   constructor(environment: TriesEnvironment) {
-    const { processors, threads, config, clock, log } = environment;
+    const { processors, threads, config, clock, log, keeper } = environment;
     this.#environment = environment;
     this.#rng = environment.rng.fork('tries');
-    this.#runEnvironment = { processors, threads, config, clock, log, abandoned: this.#abandoned };
+    this.#timeLimits = new TimeLimits(clock);
+    this.#runEnvironment = {
+      processors,
+      threads,
+      config,
+      clock,
+      log,
+      timeLimits: this.#timeLimits,
+      abandoned: this.#abandoned,
+      renew: (run) => keeper.renew(run),
+    };
   }
 
   /** Handlers that run on though nobody waits for them any more. */
@@ -55,24 +67,32 @@ export class JobTries {
   }
 
   /**
-   * Runs one try and reports it.
+   * Runs one try and hands its result to the Settler.
    * @param taken - the job and the age of its lease.
+   * @returns the try as soon as its result is on its way; undefined when it was released and has none.
    */
-  async work({ job, leasedAtMs }: TakenJob): Promise<void> {
-    const { keeper } = this.#environment;
-    const run = new JobRun(job, this.#runEnvironment, () => keeper.renew(lease));
-    const lease = keeper.hold(job, leasedAtMs, (reason) => run.abort(reason));
-    this.#running.add(run);
-    try {
-      const ended = await run.run();
-      // The try is over: from here a lease that is gone was ended by the settlement, or the fence will say so.
-      lease.onLoss = undefined;
-      this.#running.delete(run);
-      if (ended) await this.#report(job, ended);
-    } finally {
-      this.#running.delete(run);
-      keeper.release(lease);
-    }
+  work(taken: TakenJob): Promise<ReportedTry | undefined> {
+    const { keeper, settler } = this.#environment;
+    return new Promise((resolve, reject) => {
+      const run = new JobRun(taken, this.#runEnvironment);
+      keeper.hold(run);
+      run.run((ended) => {
+        try {
+          const reported = ended && this.#reportOf(run, ended);
+          if (reported) settler.settle(reported);
+          else keeper.release(run);
+          resolve(reported);
+        } catch (error) {
+          keeper.release(run);
+          reject(error);
+        }
+      });
+    });
+  }
+
+  /** Takes back the timers of the time limits; for when nothing runs any more. */
+  stop(): void {
+    this.#timeLimits.stop();
   }
 
   /**
@@ -81,26 +101,31 @@ export class JobTries {
    * @returns their leases, to be given back.
    */
   releaseAll(reason: MillraceError): LeaseRef[] {
-    const runs = [...this.#running];
-    this.#running.clear();
+    const runs = [...this.#environment.keeper.held].filter(({ ended }) => !ended);
     for (const run of runs) run.release(reason);
     return runs.map(({ job: { key, jobId, token } }) => ({ key, jobId, token }));
   }
 
-  async #report(job: LeasedJob, ended: EndedTry): Promise<void> {
-    const { settler, onSettled, log } = this.#environment;
-    const { key, jobId, token } = job;
-    const { durationMs } = ended;
-    const outcome = this.#outcomeOf(job, ended);
-    const answer = await settler.settle({ key, jobId, token, durationMs, outcome });
-    if (answer) this.#count(job, ended, outcome, answer);
+  #reportOf(run: JobRun, ended: EndedTry): ReportedTry {
+    const { key, jobId, token } = run.job;
+    const outcome = this.#outcomeOf(run.job, ended);
+    const settlement = { key, jobId, token, durationMs: ended.durationMs, outcome };
+    return new ReportedTry(run, ended, settlement, this.#onAnswer);
+  }
+
+  /** One function for all tries: it is told which. */
+  readonly #onAnswer = ({ run, ended, settlement }: ReportedTry, answer: SettleAnswer | undefined): void => {
+    const { keeper, onSettled, log } = this.#environment;
+    const { job } = run;
+    keeper.release(run);
+    if (answer) this.#count(job, ended, settlement.outcome, answer);
     if (!onSettled) return;
     try {
       onSettled({ job, response: responseOf(job, ended), answer });
     } catch (error) {
       report(log, 'error', { err: error }, `onSettled failed: ${toWorkError(error).message}`);
     }
-  }
+  };
 
   #outcomeOf(job: LeasedJob, { verdict, processor }: EndedTry): Outcome {
     const { config, log } = this.#environment;
@@ -110,16 +135,16 @@ export class JobTries {
       const random = this.#rng.next();
       return decideOutcome({ error, processorType, retryCount, policy: processor?.retry, config, random });
     }
-    if (!config.keepResults || verdict.data === undefined) return { kind: 'success' };
+    if (!config.keepResults || verdict.data === undefined) return SUCCESS;
     const data = dataAsJson(verdict.data, config.limits.resultBytesMax);
     if ('json' in data) return { kind: 'success', data: data.json };
-    report(log, 'debug', fieldsOf(job), `The result is not kept: ${data.why}`);
-    return { kind: 'success' };
+    report(log, 'debug', () => fieldsOf(job), `The result is not kept: ${data.why}`);
+    return SUCCESS;
   }
 
   #count(job: LeasedJob, ended: EndedTry, outcome: Outcome, answer: SettleAnswer): void {
     const { counters, log } = this.#environment;
-    const fields = { ...fieldsOf(job), durationMs: ended.durationMs };
+    const fields = () => ({ ...fieldsOf(job), durationMs: ended.durationMs });
     if (answer.status === 'stale' || answer.status === 'gone') {
       if (answer.status === 'stale') counters.lateAcks += 1;
       const why =
@@ -138,7 +163,12 @@ export class JobTries {
       report(log, 'info', { group: groupIdOf(job.key), status: groupStatus }, `Group ended: ${groupStatus}`);
   }
 
-  #countAccepted(job: LeasedJob, { processor, verdict }: EndedTry, outcome: Outcome, fields: object): void {
+  #countAccepted(
+    job: LeasedJob,
+    { processor, verdict }: EndedTry,
+    outcome: Outcome,
+    fields: () => object,
+  ): void {
     const { counters, config, log } = this.#environment;
     if (outcome.kind === 'success') {
       counters.success += 1;
@@ -146,7 +176,7 @@ export class JobTries {
       return;
     }
     const { code, message } = outcome.error;
-    const failure = { ...fields, code, err: verdict.success ? undefined : verdict.error.cause };
+    const failure = { ...fields(), code, err: verdict.success ? undefined : verdict.error.cause };
     if (outcome.kind === 'retry') {
       const { delayMs, reason, spendsRetry } = outcome;
       if (!spendsRetry) {
@@ -171,6 +201,9 @@ export class JobTries {
     } else report(log, 'debug', failure, `Job failed for good: ${message}`);
   }
 }
+
+/** The same for all: one object less per job. */
+const SUCCESS: Outcome = Object.freeze({ kind: 'success' });
 
 const fieldsOf = ({ key, jobId, processorType, attempt }: LeasedJob) => ({
   group: groupIdOf(key),

@@ -4,6 +4,7 @@ import type { LeaseRef } from '../lease.js';
 import { groupIdOf } from '../rules/ids.js';
 import { Bell } from './bell.js';
 import { PAUSE_AFTER_ERROR_MS, type PoolEnvironment } from './environment.js';
+import { Line, type Linked } from './line.js';
 import { Loop } from './loop.js';
 import { report } from './report.js';
 
@@ -13,21 +14,25 @@ const RENEW_BATCH_MAX = 1000;
 /** Renewals in the life of a lease: two may fail before it expires. */
 const RENEWALS_PER_LEASE = 3;
 
-/** A lease that is being renewed. */
+/** A try under a lease. */
 export interface HeldLease {
-  readonly ref: LeaseRef;
+  readonly job: LeaseRef;
   /** `monotonicMs()` before the last call that renewed it: it lives until `ackTimeoutMs` after that at least. */
   renewedAtMs: number;
-  /** Told once when the lease is lost or its round has ended; undefined when nobody wants to know any more. */
-  onLoss: ((reason: MillraceError) => void) | undefined;
+  /** Set when the lease is gone: it is renewed no more. */
+  lost: boolean;
+  /** Whether the try is over: then a lease that is gone was ended by the settlement, or the fence will say so. */
+  readonly ended: boolean;
+  /** Told once, while the try runs, when the lease is lost or its round has ended. */
+  abort(reason: MillraceError): void;
 }
 
 /** Keeps the leases of running jobs alive, all in one call, and tells a job when its lease is gone. */
-export class LeaseKeeper implements Service {
+export class LeaseKeeper<T extends HeldLease & Linked<T>> implements Service {
   readonly #environment: PoolEnvironment;
   readonly #ackTimeoutMs: number;
   readonly #everyMs: number;
-  readonly #held = new Set<HeldLease>();
+  readonly #held = new Line<T>();
   readonly #bell = new Bell();
   readonly #loop: Loop;
   readonly #lifecycle: Lifecycle;
@@ -66,44 +71,47 @@ export class LeaseKeeper implements Service {
   }
 
   /**
-   * Renews a lease from now on.
-   * @param ref - the lease.
-   * @param leasedAtMs - `monotonicMs()` not later than its beginning.
-   * @param onLoss - told once when it is gone.
-   * @returns the lease, for `release` and `renew`.
+   * Renews a lease from now on, until `release`.
+   * @param lease - the try; its `renewedAtMs` not later than the beginning of the lease.
    */
-  hold(ref: LeaseRef, leasedAtMs: number, onLoss: (reason: MillraceError) => void): HeldLease {
-    const { key, jobId, token } = ref;
-    const lease: HeldLease = { ref: { key, jobId, token }, renewedAtMs: leasedAtMs, onLoss };
+  hold(lease: T): void {
     this.#held.add(lease);
     // Its answer came late (the first one was lost): the next round may come too late for it.
-    if (this.#environment.clock.monotonicMs() - leasedAtMs >= this.#everyMs) this.#bell.ring();
-    return lease;
+    if (this.#environment.clock.monotonicMs() - lease.renewedAtMs >= this.#everyMs) this.#bell.ring();
   }
 
   /**
    * Renews a lease no more.
-   * @param lease - from `hold`.
+   * @param lease - one that is held.
    */
-  release(lease: HeldLease): void {
-    this.#held.delete(lease);
+  release(lease: T): void {
+    this.#held.remove(lease);
+  }
+
+  /** All that are held, the oldest first; also those whose lease is gone. */
+  get held(): Iterable<T> {
+    return this.#held;
   }
 
   /**
    * Renews one lease now.
-   * @param lease - from `hold`.
+   * @param lease - one that is held.
    * @returns false when it is lost or released; true when it was renewed, or when the store did not answer and it has
    * not expired yet.
    */
-  async renew(lease: HeldLease): Promise<boolean> {
-    if (!this.#held.has(lease)) return false;
+  async renew(lease: T): Promise<boolean> {
+    if (!this.#isAlive(lease)) return false;
     try {
       await this.#renew([lease]);
     } catch (error) {
       this.#reportFailure(error, 1);
       this.#dropExpired();
     }
-    return this.#held.has(lease);
+    return this.#isAlive(lease);
+  }
+
+  #isAlive(lease: T): boolean {
+    return !lease.lost && this.#held.has(lease);
   }
 
   #open(): void {
@@ -121,7 +129,7 @@ export class LeaseKeeper implements Service {
   }
 
   #holdsOf(groupId: string): boolean {
-    for (const { ref } of this.#held) if (groupIdOf(ref.key) === groupId) return true;
+    for (const { job, lost } of this.#held) if (!lost && groupIdOf(job.key) === groupId) return true;
     return false;
   }
 
@@ -134,13 +142,13 @@ export class LeaseKeeper implements Service {
     if (!this.#renewing && this.#held.size > 0) void this.#renewAll(signal);
     const { clock } = this.#environment;
     let oldestMs = clock.monotonicMs();
-    for (const { renewedAtMs } of this.#held) oldestMs = Math.min(oldestMs, renewedAtMs);
+    for (const { renewedAtMs, lost } of this.#held) if (!lost) oldestMs = Math.min(oldestMs, renewedAtMs);
     return Math.max(1, Math.min(this.#everyMs, oldestMs + this.#ackTimeoutMs - clock.monotonicMs()));
   }
 
   async #renewAll(signal: AbortSignal): Promise<void> {
     this.#renewing = true;
-    const leases = [...this.#held];
+    const leases = [...this.#held].filter(({ lost }) => !lost);
     try {
       for (let from = 0; from < leases.length; from += RENEW_BATCH_MAX)
         await this.#renew(leases.slice(from, from + RENEW_BATCH_MAX));
@@ -155,12 +163,14 @@ export class LeaseKeeper implements Service {
     }
   }
 
-  async #renew(leases: readonly HeldLease[]): Promise<void> {
+  async #renew(leases: readonly T[]): Promise<void> {
     const { store, clock } = this.#environment;
     const sentAtMs = clock.monotonicMs();
-    const answers = await store.leases.renew(leases.map(({ ref }) => ref));
+    const answers = await store.leases.renew(
+      leases.map(({ job: { key, jobId, token } }) => ({ key, jobId, token })),
+    );
     leases.forEach((lease, index) => {
-      const { key, jobId } = lease.ref;
+      const { key, jobId } = lease.job;
       switch (answers[index]) {
         case 'ok':
           lease.renewedAtMs = Math.max(lease.renewedAtMs, sentAtMs);
@@ -177,20 +187,21 @@ export class LeaseKeeper implements Service {
   #dropExpired(): void {
     const expiredMs = this.#environment.clock.monotonicMs() - this.#ackTimeoutMs;
     for (const lease of this.#held) {
-      if (lease.renewedAtMs > expiredMs) continue;
-      const what = `The lease of job ${lease.ref.jobId} could not be renewed in ${this.#ackTimeoutMs} ms`;
-      this.#lose(lease, ERRORS.create('LEASE_LOST', { job: lease.ref.jobId }), what);
+      if (lease.lost || lease.renewedAtMs > expiredMs) continue;
+      const what = `The lease of job ${lease.job.jobId} could not be renewed in ${this.#ackTimeoutMs} ms`;
+      this.#lose(lease, ERRORS.create('LEASE_LOST', { job: lease.job.jobId }), what);
     }
   }
 
-  #lose(lease: HeldLease, reason: MillraceError, what: string): void {
-    const { ref, onLoss } = lease;
+  #lose(lease: T, reason: MillraceError, what: string): void {
     // Released meanwhile, or only its settlement is under way, which may have ended the lease itself.
-    if (!this.#held.delete(lease) || !onLoss) return;
-    lease.onLoss = undefined;
-    const fields = { group: groupIdOf(ref.key), job: ref.jobId, code: reason.code };
+    if (!this.#isAlive(lease)) return;
+    lease.lost = true;
+    if (lease.ended) return;
+    const { key, jobId } = lease.job;
+    const fields = { group: groupIdOf(key), job: jobId, code: reason.code };
     report(this.#environment.log, 'warn', fields, `${what}; its signal aborts`);
-    onLoss(reason);
+    lease.abort(reason);
   }
 
   #reportFailure(error: unknown, leases: number): void {

@@ -1,19 +1,28 @@
-import type { Logger } from '@millrace/foundation';
+import { type Logger, silentLogger } from '@millrace/foundation';
+
+type Level = 'debug' | 'info' | 'warn' | 'error';
+
+/** What pino and its kind can tell besides. */
+interface LevelledLogger extends Logger {
+  isLevelEnabled?(level: Level): boolean;
+}
 
 /**
  * Writes a line; a logger that throws (on a hostile error, say) ends nothing.
  * @param log - where to.
  * @param level - how grave it is.
- * @param fields - the values.
+ * @param fields - the values; a function where they are made for every job: asked only if the line is written.
  * @param message - the sentence.
  */
 export function report(
-  log: Logger,
-  level: 'debug' | 'info' | 'warn' | 'error',
-  fields: object,
+  log: LevelledLogger,
+  level: Level,
+  fields: object | (() => object),
   message: string,
 ): void {
+  if (log === silentLogger) return;
   try {
-    log[level](fields, message);
+    if (log.isLevelEnabled?.(level) === false) return;
+    log[level](typeof fields === 'function' ? fields() : fields, message);
   } catch {}
 }

@@ -14,10 +14,14 @@ import type { ResolvedBulkActionConfig } from '../options.js';
 import type { Job, JobProcessor, ProcessorRegistry } from '../processor.js';
 import { groupIdOf } from '../rules/ids.js';
 import type { ThreadRunner } from '../thread-runner.js';
-import { idempotencyKeyOf, jobOf, TryContext } from './job-context.js';
+import type { TakenJob } from './intake.js';
+import { type ContextOwner, idempotencyKeyOf, jobOf, TryContext } from './job-context.js';
 import { JobSignal } from './job-signal.js';
+import type { HeldLease } from './lease-keeper.js';
+import type { Linked } from './line.js';
 import { failureOf, readAnswer, type Verdict } from './read-answer.js';
 import { report } from './report.js';
+import type { TimeLimit, TimeLimited, TimeLimits } from './time-limits.js';
 
 /** What every try needs. */
 export interface RunEnvironment {
@@ -26,8 +30,11 @@ export interface RunEnvironment {
   readonly config: ResolvedBulkActionConfig;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly timeLimits: TimeLimits;
   /** Handlers that run on though nobody waits for them any more. */
   readonly abandoned: { count: number };
+  /** Renews a lease now; false when it is lost. */
+  renew(run: JobRun): Promise<boolean>;
 }
 
 /** A try that has ended. */
@@ -39,6 +46,9 @@ export interface EndedTry {
   readonly processor: JobProcessor | undefined;
 }
 
+/** Told what came of a try; undefined when it was released first. */
+type OnEnd = (ended: EndedTry | undefined) => void;
+
 /**
  * Runs one try of one job.
  *
@@ -49,43 +59,87 @@ export interface EndedTry {
  *      └──release()────────────────────────────────────────────▶ nothing; the handler is abandoned
  * ```
  * A lost lease and a cancelled group only abort the signal: the result is reported all the same, the fence decides.
+ *
+ * It is its own lease, context owner and entry of the time limits, and calls back instead of promising: there is one
+ * for every job, and objects, closures and promises of their own were half of a short job's time.
  */
-export class JobRun {
+export class JobRun implements HeldLease, Linked<JobRun>, ContextOwner, TimeLimited {
   readonly job: LeasedJob;
+  /** See HeldLease. */
+  renewedAtMs: number;
+  /** See HeldLease. */
+  lost = false;
+  /** See Linked: its place among those that are held. */
+  before: JobRun | undefined = undefined;
+  after: JobRun | undefined = undefined;
   readonly #environment: RunEnvironment;
-  readonly #heartbeat: () => Promise<boolean>;
   readonly #signal = new JobSignal();
+  #log: Logger | undefined;
+  #timeLimit: TimeLimit | undefined;
   #cancelTimer: CancelTimer | undefined;
   /** The time limit that was passed. */
   #limit: WorkError | undefined;
-  #end: (verdict: Verdict | undefined) => void = () => {};
+  #processor: JobProcessor | undefined;
+  #startedAtMs = 0;
+  #onEnd: OnEnd = toNobody;
   #ended = false;
   #handlerRuns = false;
 
   /**
-   * @param job - the job.
+   * @param taken - the job and the age of its lease.
    * @param environment - see RunEnvironment.
-   * @param heartbeat - renews the job's lease.
    */
-  constructor(job: LeasedJob, environment: RunEnvironment, heartbeat: () => Promise<boolean>) {
+  constructor({ job, leasedAtMs }: TakenJob, environment: RunEnvironment) {
     this.job = job;
+    this.renewedAtMs = leasedAtMs;
     this.#environment = environment;
-    this.#heartbeat = heartbeat;
+  }
+
+  /** Whether it has a result, or was released. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** See ContextOwner. */
+  get signal(): AbortSignal {
+    return this.#signal.signal;
+  }
+
+  /** See ContextOwner. */
+  get log(): Logger {
+    const { key, jobId, attempt } = this.job;
+    this.#log ??= this.#environment.log.child({ group: groupIdOf(key), job: jobId, attempt });
+    return this.#log;
+  }
+
+  /** See ContextOwner. */
+  heartbeat(): Promise<boolean> {
+    return this.#ended ? Promise.resolve(false) : this.#environment.renew(this);
   }
 
   /**
-   * Runs the try, once; never throws.
-   * @returns what came of it; undefined when it was released first.
+   * Runs the try, once.
+   * @param onEnd - told what came of it, once; at once when nothing has to be waited for.
    */
-  async run(): Promise<EndedTry | undefined> {
-    const { clock } = this.#environment;
-    const startedAtMs = clock.monotonicMs();
+  run(onEnd: OnEnd): void {
+    this.#onEnd = onEnd;
+    this.#startedAtMs = this.#environment.clock.monotonicMs();
     const processor = this.#findProcessor();
-    const verdict = processor
-      ? await this.#execute(processor)
-      : failed(ERRORS.create('PROCESSOR_NOT_FOUND', { type: this.job.processorType }));
-    const durationMs = clock.monotonicMs() - startedAtMs;
-    return verdict && { verdict, durationMs, timedOut: this.#limit?.code === 'JOB_TIMEOUT', processor };
+    this.#processor = processor;
+    if (!processor) {
+      this.#finish(failed(ERRORS.create('PROCESSOR_NOT_FOUND', { type: this.job.processorType })));
+      return;
+    }
+    let job: Job;
+    try {
+      job = jobOf(this.job, JSON.parse(this.job.payload));
+    } catch (error) {
+      const details = { job: this.job.jobId, reason: toWorkError(error).message };
+      this.#finish(failed(ERRORS.create('PAYLOAD_INVALID', details)));
+      return;
+    }
+    if (this.#startTimer(processor)) this.#handle(processor, job);
+    else this.#finish(failed(this.#limit));
   }
 
   /**
@@ -105,6 +159,12 @@ export class JobRun {
     this.#finish(undefined);
   }
 
+  /** See TimeLimited. */
+  timeOver(): void {
+    const timeoutMs = this.#processor?.timeoutMs ?? this.#environment.config.workerPool.jobTimeoutMs;
+    this.#passLimit(ERRORS.create('JOB_TIMEOUT', { job: this.job.jobId, timeoutMs }));
+  }
+
   /** A processor for threads where there are none is no processor: another instance may have them. */
   #findProcessor(): JobProcessor | undefined {
     const { processors, threads } = this.#environment;
@@ -112,41 +172,34 @@ export class JobRun {
     return processor?.thread && !threads ? undefined : processor;
   }
 
-  #execute(processor: JobProcessor): Promise<Verdict | undefined> {
-    let job: Job;
+  /** What is no object needs no waiting: three promises less for a handler that is not async. */
+  #handle(processor: JobProcessor, job: Job): void {
+    this.#handlerRuns = true;
+    let verdict: Verdict;
     try {
-      job = jobOf(this.job, JSON.parse(this.job.payload));
-    } catch (error) {
-      const details = { job: this.job.jobId, reason: toWorkError(error).message };
-      return Promise.resolve(failed(ERRORS.create('PAYLOAD_INVALID', details)));
-    }
-    return new Promise((resolve) => {
-      this.#end = resolve;
-      if (this.#ended) return resolve(undefined);
-      if (!this.#startTimer(processor)) return this.#finish(failed(this.#limit));
-      this.#handlerRuns = true;
-      void this.#handle(processor, job).then((verdict) => this.#handlerEnded(verdict));
-    });
-  }
-
-  async #handle(processor: JobProcessor, job: Job): Promise<Verdict> {
-    try {
-      return readAnswer(await this.#call(processor, job));
+      const answer = this.#call(processor, job);
+      if (isObject(answer)) {
+        Promise.resolve(answer).then(
+          (value) => this.#handlerEnded(readAnswer(value)),
+          (thrown: unknown) => this.#handlerEnded(failed(thrown)),
+        );
+        return;
+      }
+      verdict = readAnswer(answer);
     } catch (thrown) {
-      return failed(thrown);
+      verdict = failed(thrown);
     }
+    this.#handlerEnded(verdict);
   }
 
   #call(processor: JobProcessor, job: Job): unknown {
-    const { threads, log } = this.#environment;
-    const signal = this.#signal;
+    const { threads } = this.#environment;
     const { attempt } = this.job;
     if (processor.thread && threads) {
       const context = { attempt, idempotencyKey: idempotencyKeyOf(this.job), deadline: job.deadline };
       return this.#callThread(threads.submit(processor.thread, job, context));
     }
-    const heartbeat = () => (this.#ended ? Promise.resolve(false) : this.#heartbeat());
-    return processor.process?.(job, new TryContext({ job: this.job, signal, log, heartbeat }));
+    return processor.process?.(job, new TryContext(this));
   }
 
   /** Nothing else ends a thread that computes: it does not look at a signal. */
@@ -161,22 +214,20 @@ export class JobRun {
 
   /** One timer for whichever limit comes first; false when that is now. */
   #startTimer(processor: JobProcessor): boolean {
-    const { clock, config } = this.#environment;
-    const { jobId, deadline } = this.job;
+    const { clock, config, timeLimits } = this.#environment;
+    const { deadline } = this.job;
     const timeoutMs = processor.timeoutMs ?? config.workerPool.jobTimeoutMs;
     const leftMs = deadline === undefined ? Infinity : deadline - clock.now();
-    const limit =
-      deadline !== undefined && leftMs < timeoutMs
-        ? FOUNDATION_ERRORS.create('DEADLINE_EXCEEDED', { deadline: new Date(deadline).toISOString() })
-        : undefined;
-    if (leftMs <= 0) {
-      this.#limit = limit;
-      return false;
+    if (deadline === undefined || leftMs >= timeoutMs) {
+      this.#timeLimit = timeLimits.begin(this, timeoutMs);
+      return true;
     }
-    this.#cancelTimer = clock.setTimer(Math.min(timeoutMs, leftMs), () =>
-      this.#passLimit(limit ?? ERRORS.create('JOB_TIMEOUT', { job: jobId, timeoutMs })),
-    );
-    return true;
+    const limit = FOUNDATION_ERRORS.create('DEADLINE_EXCEEDED', {
+      deadline: new Date(deadline).toISOString(),
+    });
+    if (leftMs > 0) this.#cancelTimer = clock.setTimer(leftMs, () => this.#passLimit(limit));
+    else this.#limit = limit;
+    return leftMs > 0;
   }
 
   #passLimit(limit: MillraceError): void {
@@ -198,15 +249,19 @@ export class JobRun {
     }
     const { abandoned, log } = this.#environment;
     abandoned.count -= 1;
-    report(log, 'debug', this.#fields(), 'An abandoned handler has ended; its result is ignored');
+    report(log, 'debug', () => this.#fields(), 'An abandoned handler has ended; its result is ignored');
   }
 
   #finish(verdict: Verdict | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#timeLimit?.end();
     this.#cancelTimer?.();
-    if (this.#handlerRuns) this.#environment.abandoned.count += 1;
-    this.#end(verdict);
+    const { clock, abandoned } = this.#environment;
+    if (this.#handlerRuns) abandoned.count += 1;
+    const durationMs = clock.monotonicMs() - this.#startedAtMs;
+    const timedOut = this.#limit?.code === 'JOB_TIMEOUT';
+    this.#onEnd(verdict && { verdict, durationMs, timedOut, processor: this.#processor });
   }
 
   #fields(): object {
@@ -215,4 +270,8 @@ export class JobRun {
   }
 }
 
+const toNobody: OnEnd = () => {};
 const failed = (thrown: unknown): Verdict => ({ success: false, error: failureOf(thrown) });
+
+const isObject = (value: unknown): boolean =>
+  (typeof value === 'object' && value !== null) || typeof value === 'function';

@@ -6,9 +6,21 @@ import { report } from './report.js';
 /** Settlements in one call at most: bounds the time one call holds the store. */
 const SETTLE_BATCH_MAX = 500;
 
-interface Entry {
+/**
+ * While a call is under way, results are gathered for the next one; but so many are worth a call of their own, once:
+ * a store that has answered one call finds the next one there already, and no time is lost between them.
+ */
+const WORTH_A_CALL = 16;
+const CALLS_MAX = 2;
+
+/** A result on its way to the store. */
+export interface Result {
   readonly settlement: Settlement;
-  readonly resolve: (answer: SettleAnswer | undefined) => void;
+  /**
+   * Told once; must not throw.
+   * @param answer - the store's; undefined after `giveUp`: the lease expires then, and the job runs again.
+   */
+  answered(answer: SettleAnswer | undefined): void;
 }
 
 /**
@@ -19,9 +31,11 @@ interface Entry {
 export class Settler {
   readonly #environment: PoolEnvironment;
   readonly #givenUp = new AbortController();
-  readonly #unanswered = new Set<Entry>();
-  #queue: Entry[] = [];
-  #sending = false;
+  /** Handed in, not sent. */
+  #queue: Result[] = [];
+  /** Sent, not answered; two at most, and no Set, see Line. */
+  #calls: readonly (readonly Result[])[] = [];
+  #scheduled = false;
 
   /** @param environment - store, clock and logger count. */
   constructor(environment: PoolEnvironment) {
@@ -29,45 +43,54 @@ export class Settler {
   }
 
   /**
-   * Reports one try.
-   * @param settlement - the try.
-   * @returns the store's answer; undefined after `giveUp`: the lease expires then, and the job runs again.
+   * Takes a result and brings it to the store.
+   * @param result - told what the store answered.
    */
-  settle(settlement: Settlement): Promise<SettleAnswer | undefined> {
-    if (this.#givenUp.signal.aborted) return Promise.resolve(undefined);
-    return new Promise((resolve) => {
-      const entry = { settlement, resolve };
-      this.#queue.push(entry);
-      this.#unanswered.add(entry);
-      if (this.#sending) return;
-      this.#sending = true;
-      queueMicrotask(() => void this.#sendAll());
+  settle(result: Result): void {
+    if (this.#givenUp.signal.aborted) {
+      result.answered(undefined);
+      return;
+    }
+    this.#queue.push(result);
+    if (this.#scheduled || !this.#isCallDue()) return;
+    // What finishes in the same turn goes with it.
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#sendDue();
     });
   }
 
-  /** Waits for no answer any more, not even of a call that hangs; what is unanswered resolves as undefined. */
+  /** Waits for no answer any more, not even of a call that hangs; what is unanswered is answered with undefined. */
   giveUp(): void {
     this.#givenUp.abort();
-    if (this.#unanswered.size > 0) {
-      const jobs = [...this.#unanswered].map(({ settlement }) => settlement.jobId);
-      const message = 'Results could not be stored in time; the leases expire and the jobs run again';
-      report(this.#environment.log, 'error', { jobs }, message);
-    }
-    for (const { resolve } of this.#unanswered) resolve(undefined);
-    this.#unanswered.clear();
+    const unanswered = [...this.#calls, this.#queue].flat();
+    this.#calls = [];
     this.#queue = [];
+    if (unanswered.length === 0) return;
+    const jobs = unanswered.map(({ settlement }) => settlement.jobId);
+    const message = 'Results could not be stored in time; the leases expire and the jobs run again';
+    report(this.#environment.log, 'error', { jobs }, message);
+    for (const result of unanswered) result.answered(undefined);
   }
 
-  async #sendAll(): Promise<void> {
-    while (this.#queue.length > 0) {
-      const batch = this.#queue.splice(0, SETTLE_BATCH_MAX);
-      const answers = await this.#send(batch.map(({ settlement }) => settlement));
-      batch.forEach((entry, index) => {
-        this.#unanswered.delete(entry);
-        entry.resolve(answers?.[index]);
-      });
-    }
-    this.#sending = false;
+  #isCallDue(): boolean {
+    const { length } = this.#calls;
+    return this.#queue.length >= (length === 0 ? 1 : WORTH_A_CALL) && length < CALLS_MAX;
+  }
+
+  #sendDue(): void {
+    while (this.#isCallDue()) void this.#call(this.#queue.splice(0, SETTLE_BATCH_MAX));
+  }
+
+  async #call(results: readonly Result[]): Promise<void> {
+    this.#calls = [...this.#calls, results];
+    const answers = await this.#send(results.map(({ settlement }) => settlement));
+    // Given up meanwhile: they have been told.
+    if (!this.#calls.includes(results)) return;
+    this.#calls = this.#calls.filter((other) => other !== results);
+    for (let index = 0; index < results.length; index++) results[index]?.answered(answers?.[index]);
+    this.#sendDue();
   }
 
   async #send(settlements: readonly Settlement[]): Promise<readonly SettleAnswer[] | undefined> {

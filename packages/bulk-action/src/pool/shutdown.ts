@@ -31,7 +31,7 @@ export const STORE_BUDGET_MS = 5000;
  * @param parts - see ShutdownParts.
  */
 export async function shutDown(parts: ShutdownParts): Promise<void> {
-  const { environment, fetcher, crew, intake, last } = parts;
+  const { environment, fetcher, crew, tries, intake, last } = parts;
   const { clock, config } = environment;
   const fetcherStopped = fetcher.stop();
   const workersStopped = crew.stop();
@@ -40,6 +40,7 @@ export async function shutDown(parts: ShutdownParts): Promise<void> {
   const wait = (what: string, work: Promise<unknown>) =>
     patiently(environment, what, endsAtMs - clock.monotonicMs(), work);
   if (inTime === LATE) await releaseUnfinished(parts, workersStopped, wait);
+  tries.stop();
   await Promise.all([wait('The Fetcher', fetcherStopped), wait('The intake', intake.stop())]);
   await Promise.all(last.map((service) => wait(`The ${service.constructor.name}`, service.stop())));
 }

@@ -25,6 +25,7 @@ import { JobTries, type SettledTry } from './job-tries.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { OrphanRecovery } from './orphan-recovery.js';
 import { report } from './report.js';
+import type { JobRun } from './run-job.js';
 import { Settler } from './settler.js';
 import { shutDown } from './shutdown.js';
 import { type PoolStatus, poolStatus } from './status.js';
@@ -65,7 +66,7 @@ export class WorkerPool implements Service {
   readonly #counters: PoolCounters = newCounters();
   readonly #intake: Intake;
   readonly #settler: Settler;
-  readonly #keeper: LeaseKeeper;
+  readonly #keeper: LeaseKeeper<JobRun>;
   readonly #tries: JobTries;
   readonly #crew: Crew;
   readonly #sweeper: Sweeper;
@@ -91,7 +92,7 @@ export class WorkerPool implements Service {
     this.dispatcher = new Dispatcher(environment);
     this.orphanRecovery = new OrphanRecovery({ ...environment, counters });
     this.#sweeper = new Sweeper(environment);
-    this.#intake = new Intake({ ...environment, instanceId, counters });
+    this.#intake = new Intake({ ...environment, instanceId, counters, slots: () => this.#workerCount });
     this.#settler = new Settler(environment);
     this.#keeper = new LeaseKeeper(environment);
     this.#tries = new JobTries({

@@ -3,23 +3,31 @@ import { WorkerState } from '../states.js';
 import { PAUSE_AFTER_ERROR_MS } from './environment.js';
 import type { Intake, TakenJob } from './intake.js';
 import { report } from './report.js';
+import type { ReportedTry } from './reported-try.js';
 
 /** What a Worker works with. */
 export interface WorkerEnvironment {
   readonly intake: Pick<Intake, 'next'>;
-  /** Brings a job to its end. */
-  work(taken: TakenJob): Promise<void>;
+  /** Runs a job; resolves when its result is on its way to the store, with undefined when there is none. */
+  work(taken: TakenJob): Promise<ReportedTry | undefined>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** The second role: takes a job, runs it, takes the next. No error ends it. States: see WorkerState. */
+/**
+ * The second role: takes a job, runs it, takes the next. No error ends it. States: see WorkerState.
+ *
+ * It does not wait for the store to take a result: the settlement and the request for the next job go out together,
+ * and the store works while this process does. It waits for the result before that one, so a store that is slow or
+ * down meets two unstored results per worker at most.
+ */
 export class Worker {
   readonly id: string;
   readonly #environment: WorkerEnvironment;
   readonly #stopping = new AbortController();
   #state: WorkerState = WorkerState.IDLE;
-  #current: TakenJob | undefined;
+  #running: TakenJob | undefined;
+  #reported: ReportedTry | undefined;
   #ended: Promise<void> | undefined;
 
   /**
@@ -36,9 +44,10 @@ export class Worker {
     return this.#state;
   }
 
-  /** The id of the job it runs, or null. */
+  /** The id of the job it runs, or whose result the store has not taken yet; or null. */
   get currentJob(): string | null {
-    return this.#current?.job.jobId ?? null;
+    if (this.#running) return this.#running.job.jobId;
+    return this.#reported && !this.#reported.stored ? this.#reported.settlement.jobId : null;
   }
 
   /** Begins to take jobs; once, and not after `stop`. */
@@ -48,7 +57,7 @@ export class Worker {
     this.#ended = this.#run();
   }
 
-  /** Takes no more jobs: STOPPING at once, STOPPED when its job has ended; resolves then. */
+  /** Takes no more jobs: STOPPING at once, STOPPED when its job has ended and is stored; resolves then. */
   async stop(): Promise<void> {
     if (this.#state === WorkerState.IDLE) this.#state = WorkerState.STOPPED;
     if (this.#state === WorkerState.RUNNING) this.#state = WorkerState.STOPPING;
@@ -61,17 +70,20 @@ export class Worker {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {
-        this.#current = await intake.next(signal);
-        if (!this.#current) break;
-        await this.#environment.work(this.#current);
+        this.#running = await intake.next(signal);
+        if (!this.#running) break;
+        const before = this.#reported;
+        this.#reported = await this.#environment.work(this.#running);
+        if (before && !before.stored) await before.whenStored();
       } catch (error) {
         const fields = { worker: this.id, job: this.currentJob, err: error };
         report(log, 'error', fields, `Worker failed and goes on: ${toWorkError(error).message}`);
         await sleep(clock, PAUSE_AFTER_ERROR_MS, signal);
       } finally {
-        this.#current = undefined;
+        this.#running = undefined;
       }
     }
+    await this.#reported?.whenStored();
     this.#state = WorkerState.STOPPED;
   }
 }

@@ -57,8 +57,20 @@ export class EngineLink {
       keys: { meta: `${this.base}meta` },
       args: { settings: this.#settings, ...(args as Record<string, RedisArgument>) },
     });
+    return this.#answered(this.connection.run(call));
+  }
+
+  /**
+   * Refuses a Redis that deletes keys when its memory is full.
+   * @throws MillraceError `BACKEND_UNAVAILABLE`, `REDIS_MAY_EVICT`.
+   */
+  requireNoEviction(): Promise<void> {
+    return this.#answered(this.connection.requireNoEviction());
+  }
+
+  async #answered<T>(answer: Promise<T>): Promise<T> {
     try {
-      return await this.connection.run(call);
+      return await answer;
     } catch (error) {
       const { code, message } = toWorkError(error);
       if (code !== 'REDIS_UNAVAILABLE' && code !== 'SERVICE_STOPPED') throw error;
@@ -67,33 +79,30 @@ export class EngineLink {
   }
 }
 
-/** In the order of SETTING_NAMES in lua/settings.lua. */
+/** By the names that the Lua files use. */
 function settingsOf(config: ResolvedBulkActionConfig): string {
   const { backpressure, limits, fairQueue, workerPool, reliableQueue, aggregator } = config;
-  const { high, normal, low } = fairQueue.priorityWeights;
-  return [
-    backpressure.globalRps,
-    backpressure.burst ?? '-',
-    limits.costMax,
-    backpressure.readyQueueMaxSize,
-    backpressure.readyHorizonMs,
-    workerPool.fetchBatchSize,
-    typeof fairQueue.charge === 'function' ? 'function' : fairQueue.charge,
-    fairQueue.alpha,
-    fairQueue.maxShare,
-    high,
-    normal,
-    low,
-    reliableQueue.ackTimeoutMs,
-    reliableQueue.maxOrphanCount,
-    backpressure.defaultBackoffMs,
-    backpressure.maxBackoffMs,
-    aggregator.failedDetailsMaxCount,
-    limits.jobRetentionMs,
-    aggregator.resultRetentionMs,
-    reliableQueue.deadLetterRetentionMs,
-    limits.queuedJobsMax,
-    limits.tenantQueuedJobsMax,
-    INSTANCE_TTL_MS,
-  ].join(' ');
+  return JSON.stringify({
+    globalRps: backpressure.globalRps,
+    burst: backpressure.burst,
+    costMax: limits.costMax,
+    readyQueueMaxSize: backpressure.readyQueueMaxSize,
+    readyHorizonMs: backpressure.readyHorizonMs,
+    fetchBatchSize: workerPool.fetchBatchSize,
+    charge: typeof fairQueue.charge === 'function' ? 'function' : fairQueue.charge,
+    alpha: fairQueue.alpha,
+    maxShare: fairQueue.maxShare,
+    ...fairQueue.priorityWeights,
+    ackTimeoutMs: reliableQueue.ackTimeoutMs,
+    maxOrphanCount: reliableQueue.maxOrphanCount,
+    defaultBackoffMs: backpressure.defaultBackoffMs,
+    maxBackoffMs: backpressure.maxBackoffMs,
+    failedDetailsMaxCount: aggregator.failedDetailsMaxCount,
+    jobRetentionMs: limits.jobRetentionMs,
+    resultRetentionMs: aggregator.resultRetentionMs,
+    deadLetterRetentionMs: reliableQueue.deadLetterRetentionMs,
+    queuedJobsMax: limits.queuedJobsMax,
+    tenantQueuedJobsMax: limits.tenantQueuedJobsMax,
+    instanceTtlMs: INSTANCE_TTL_MS,
+  });
 }

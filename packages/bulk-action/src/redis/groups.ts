@@ -52,11 +52,8 @@ async function add(
   jobs: readonly NewJob[],
   incoming: number,
 ): Promise<AddAnswer> {
-  const list: (string | number)[] = [];
-  for (const { id, processorType, payload, cost, charge, notBefore, deadline, traceparent } of jobs) {
-    list.push(id, processorType, payload, cost, orNone(charge), orNone(notBefore), orNone(deadline));
-    list.push(traceparent ?? '-');
-  }
+  const list: string[] = [];
+  for (const job of jobs) list.push(job.id, bodyOf(job));
   const later = incoming - jobs.length;
   const [kind, ...rest] = await link.run('addJobs', { ...definitionOf(definition), later, jobs: list });
   if (kind === 'sealed') return { kind: 'sealed', unknown: Number(rest[0]) };
@@ -66,6 +63,20 @@ async function add(
   }
   const [added, known, registered] = rest.map(Number) as [number, number, number];
   return { kind: 'added', added, known, registered };
+}
+
+/** What is stored of a job, in lines: what is not usual, the payload (JSON has no line breaks), the processor type. */
+function bodyOf({ processorType, payload, cost, charge, notBefore, deadline, traceparent }: NewJob): string {
+  const usual =
+    cost === 1 &&
+    charge === undefined &&
+    notBefore === undefined &&
+    deadline === undefined &&
+    traceparent === undefined;
+  const unusual = usual
+    ? ''
+    : `${cost} ${orNone(charge)} ${orNone(notBefore)} ${orNone(deadline)} ${traceparent ?? '-'}`;
+  return `${unusual}\n${payload}\n${processorType}`;
 }
 
 function answerOf([kind, status, changed]: Values): GroupAnswer {

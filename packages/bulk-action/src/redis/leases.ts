@@ -4,9 +4,8 @@ import type { Leases } from '../ports.js';
 import { signatureOf } from '../rules/signature.js';
 import type { GroupStatus, JobStatus } from '../states.js';
 import type { EngineLink } from './engine-link.js';
-import type { Values } from './scripts.js';
 
-const LEASE_VALUES = 14;
+const LEASE_LINES = 9;
 
 const RENEWED = { o: 'ok', l: 'lost', c: 'cancelled' } as const;
 const GIVEN_BACK = { r: 'ready', l: 'lane', s: 'stale', c: 'cancelled', g: 'gone' } as const;
@@ -17,13 +16,13 @@ const ORPHANED_SIGNATURE = signatureOf('', 'ORPHANED', ORPHANED_MESSAGE.replace(
 
 /** Leases on Redis. */
 export const redisLeases = (link: EngineLink): Leases => ({
-  async reserve({ instanceId, seq, max }) {
-    const reply = await link.run('reserve', { instanceId, seq, max });
-    const [rateDenied, missing] = reply.slice(0, 2).map(Number) as [number, number];
+  async reserve({ instanceId, seq, max, turns = 0 }) {
+    const reply = await link.run('reserve', { instanceId, seq, max, turns });
+    const [rateDenied, missing] = [Number(reply[0]), Number(reply[1])];
     const names = reply.slice(2, 2 + missing);
     const jobs: LeasedJob[] = [];
-    for (let at = 2 + missing; at < reply.length; at += LEASE_VALUES) jobs.push(leaseOf(reply, at));
-    return { jobs, missing: names.map((name) => splitName(String(name))), rateDenied };
+    for (let at = 2 + missing; at < reply.length; at += LEASE_LINES) jobs.push(leaseOf(reply, at));
+    return { jobs, missing: names.map(splitName), rateDenied };
   },
   async renew(leases) {
     if (leases.length === 0) return [];
@@ -69,53 +68,76 @@ function splitName(name: string): { key: string; jobId: string } {
   return { key: name.slice(0, at), jobId: name.slice(at + 1) };
 }
 
-function leaseOf(reply: Values, at: number): LeasedJob {
-  const deadline = reply[at + 12];
+/** As pushLease in lua/flights.lua writes it. */
+function leaseOf(reply: readonly string[], at: number): LeasedJob {
+  const [key, jobId, token, tenantId, processorType] = reply.slice(at, at + 5) as LeaseTexts;
+  const [payload, createdAt, waitedMs, unusual] = reply.slice(at + 5, at + LEASE_LINES) as LeaseTexts;
   return {
-    key: String(reply[at]),
-    jobId: String(reply[at + 1]),
-    token: Number(reply[at + 2]),
-    tenant: String(reply[at + 3]),
-    tenantId: String(reply[at + 4]),
-    processorType: String(reply[at + 5]),
-    payload: String(reply[at + 6]),
-    cost: Number(reply[at + 7]),
-    retryCount: Number(reply[at + 8]),
-    attempt: Number(reply[at + 9]),
-    createdAt: Number(reply[at + 10]),
-    waitedMs: Number(reply[at + 11]),
-    ...(deadline !== '-' && { deadline: Number(deadline) }),
-    traceparent: String(reply[at + 13]),
+    key,
+    jobId,
+    token: Number(token),
+    tenant: key.slice(0, key.indexOf('/')),
+    tenantId,
+    processorType,
+    payload,
+    createdAt: Number(createdAt),
+    waitedMs: Number(waitedMs),
+    ...(unusual === '' ? USUAL : unusualOf(unusual)),
   };
 }
 
+type LeaseTexts = [string, string, string, string, string];
+const USUAL = { cost: 1, retryCount: 0, attempt: 1, traceparent: '' };
+
+/** `cost retry attempt deadline traceparent`, `-` for none. */
+function unusualOf(text: string) {
+  const [cost, retryCount, attempt, deadline, ...rest] = text.split(' ');
+  const traceparent = rest.join(' ');
+  return {
+    cost: Number(cost),
+    retryCount: Number(retryCount),
+    attempt: Number(attempt),
+    ...(deadline !== '-' && { deadline: Number(deadline) }),
+    traceparent: traceparent === '-' ? '' : traceparent,
+  };
+}
+
+/** Few values: each costs the client more than its characters do. */
 function settlementOf({ key, jobId, token, durationMs, outcome }: Settlement): (string | number)[] {
-  const start = [key, jobId, token, durationMs, outcome.kind];
+  const start = `${outcome.kind} ${key} ${jobId} ${token} ${durationMs}`;
   switch (outcome.kind) {
     case 'success':
-      return [...start, '', '', '', 0, 0, ''];
-    case 'failure':
-      return [
-        ...start,
-        outcome.error.code,
-        outcome.error.message,
-        '',
-        0,
-        outcome.dead ? 1 : 0,
-        outcome.signature,
-      ];
+      return [start];
+    case 'failure': {
+      const { error, dead, signature } = outcome;
+      return [start, error.code, error.message, '', 0, dead ? 1 : 0, signature];
+    }
     case 'retry': {
       const { error, reason, delayMs, spendsRetry } = outcome;
-      return [...start, error.code, error.message, reason, delayMs, spendsRetry ? 1 : 0, ''];
+      return [start, error.code, error.message, reason, delayMs, spendsRetry ? 1 : 0, ''];
     }
   }
 }
 
-function settledOf(reply: Values, at: number): SettleAnswer {
-  const [status, jobStatus, groupStatus] = reply.slice(at, at + 3);
+/** As LETTERS in lua/settle.lua. */
+const SETTLED = { a: 'accepted', s: 'stale', c: 'cancelled', g: 'gone' } as const;
+const JOB_STATUSES: Readonly<Record<string, JobStatus>> = { C: 'COMPLETED', F: 'FAILED', P: 'PENDING' };
+const GROUP_STATUSES: Readonly<Record<string, GroupStatus>> = {
+  N: 'CREATED',
+  D: 'DISPATCHED',
+  R: 'RUNNING',
+  A: 'AGGREGATING',
+  C: 'COMPLETED',
+  F: 'FAILED',
+  K: 'CANCELLED',
+};
+
+function settledOf(reply: string, at: number): SettleAnswer {
+  const jobStatus = JOB_STATUSES[reply.charAt(at + 1)];
+  const groupStatus = GROUP_STATUSES[reply.charAt(at + 2)];
   return {
-    status: status as SettleAnswer['status'],
-    ...(jobStatus !== '-' && { jobStatus: jobStatus as JobStatus }),
-    ...(groupStatus !== '-' && { groupStatus: groupStatus as GroupStatus }),
+    status: SETTLED[reply.charAt(at) as keyof typeof SETTLED],
+    ...(jobStatus && { jobStatus }),
+    ...(groupStatus && { groupStatus }),
   };
 }

@@ -77,16 +77,16 @@ export const BULK_SCRIPTS = {
   checkRate: verb('check-rate', ['key', 'cost'], '{waitMs} | {}', values),
   reserve: verb(
     'reserve',
-    ['instanceId', 'seq', 'max'],
-    '{rateDenied, missing, names of missing…, leases as 14 values each…}',
-    values,
+    ['instanceId', 'seq', 'max', 'turns'],
+    'lines: rateDenied, missing, names of missing…, leases as 9 lines each…',
+    (reply) => String(reply).split('\n'),
   ),
   renew: verb('renew', ['leases...'], 'one letter per lease: o ok, l lost, c cancelled', String),
   settle: verb(
     'settle',
     ['settlements...'],
-    'three values per settlement: accepted | stale | cancelled | gone, jobStatus or -, groupStatus or -',
-    values,
+    'three letters per settlement: a accepted, s stale, c cancelled, g gone; job status; group status; - for none',
+    String,
   ),
   giveBack: verb(
     'give-back',

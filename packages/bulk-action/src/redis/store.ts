@@ -72,10 +72,11 @@ export class RedisStore implements BulkStore {
   }
 
   /**
-   * Checks that Redis answers and that this release knows the layout of the data.
-   * @throws MillraceError `BACKEND_UNAVAILABLE`, `REDIS_LAYOUT_NEWER`.
+   * Checks that Redis answers, that it never deletes keys by itself, and that this release knows the layout of the data.
+   * @throws MillraceError `BACKEND_UNAVAILABLE`, `REDIS_MAY_EVICT`, `REDIS_LAYOUT_NEWER`.
    */
   async start(): Promise<void> {
+    await this.#link.requireNoEviction();
     const found = await this.#link.run('open', { layout: LAYOUT });
     if (found > LAYOUT) {
       throw REDIS_ERRORS.create('REDIS_LAYOUT_NEWER', { store: 'bulk-action', found, known: LAYOUT });

@@ -35,7 +35,13 @@ const alive = (slots: number): Command => ({
   instance: { id: 'one', startedAt: 1, slots, waiting: slots, processorTypes: ['work'] },
 });
 
-const reserve = (seq: number, max: number): Command => ({ kind: 'reserve', instanceId: 'one', seq, max });
+const reserve = (seq: number, max: number): Command => ({
+  kind: 'reserve',
+  instanceId: 'one',
+  seq,
+  max,
+  turns: 0,
+});
 const fetch = (max: number): Command => ({ kind: 'fetch', max });
 const advance = (ms: number): Command => ({ kind: 'advance', ms });
 

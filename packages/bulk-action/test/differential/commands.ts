@@ -53,7 +53,13 @@ type MoveCommand =
   | { readonly kind: 'fetch' | 'dispatch' | 'sweep'; readonly max: number }
   | { readonly kind: 'admit'; readonly key: GroupKey; readonly jobId: string }
   | { readonly kind: 'checkRate'; readonly key: GroupKey; readonly cost: number }
-  | { readonly kind: 'reserve'; readonly instanceId: string; readonly seq: number; readonly max: number }
+  | {
+      readonly kind: 'reserve';
+      readonly instanceId: string;
+      readonly seq: number;
+      readonly max: number;
+      readonly turns: number;
+    }
   | { readonly kind: 'renew' | 'giveBack'; readonly leases: readonly LeaseName[] }
   | { readonly kind: 'settle'; readonly settlements: readonly NamedSettlement[] }
   | { readonly kind: 'giveBackAll'; readonly instanceId: string; readonly max: number }

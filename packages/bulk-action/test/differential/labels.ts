@@ -168,13 +168,14 @@ export class Labels {
     return round < last;
   }
 
-  #reserve(command: { readonly instanceId: string; readonly seq: number }, answer: NamedReserve): string[] {
+  #reserve(command: Extract<Command, { kind: 'reserve' }>, answer: NamedReserve): string[] {
     const last = this.#seqs.get(command.instanceId) ?? 0;
     this.#seqs.set(command.instanceId, Math.max(last, command.seq));
     const some = answer.jobs.length > 0;
     if (command.seq === last) return [labelIf(some, 'repeated', 'repeated nothing')];
     if (command.seq < last) return ['old'];
     const denied = answer.rateDenied > 0 ? ['denied'] : [];
+    if (command.turns > 0) denied.push(labelIf(some, 'some with turns', 'none with turns'));
     return [labelIf(some, 'some', 'none'), ...denied, ...(answer.jobs.length > 1 ? ['several'] : [])];
   }
 

@@ -57,7 +57,7 @@ export class Script {
     if (jobs.length < 3) return 'add';
     const needsLease = kind === 'settle' || kind === 'renew' || kind === 'giveBack';
     if (needsLease && held.length === 0) return this.#worthwhile('reserve');
-    if (kind === 'reserve' && ready === 0) return this.#worthwhile('fetch');
+    if (kind === 'reserve' && ready === 0 && this.rng.chance(0.5)) return this.#worthwhile('fetch');
     if (kind === 'fetch' && nothingToFetch)
       return this.rng.pick(['add', 'dispatch', 'advance', 'advance', 'recover']);
     if ((kind === 'redrive' || kind === 'purge') && dead.length === 0) return this.#worthwhile('settle');
@@ -128,7 +128,7 @@ export class Script {
     const instanceId = rng.pick(this.world.instanceIds);
     switch (kind) {
       case 'reserve':
-        return { kind, instanceId, seq: this.#seq(instanceId), max: this.#many(5) };
+        return this.#reserve(instanceId);
       case 'renew':
       case 'giveBack':
         return { kind, leases: this.#leases() };
@@ -295,6 +295,11 @@ export class Script {
       return rng.chance(0.5) ? { kind: 'success' } : { kind: 'success', data: '{"ok":[]}' };
     if (rng.chance(isGrim ? 0.2 : 0.5)) return { ...retry, delayMs: rng.pick(DELAYS) };
     return { kind: 'failure', error, dead: rng.chance(0.7), signature: rng.pick(SIGNATURES) };
+  }
+
+  #reserve(instanceId: string): Command {
+    const turns = this.rng.chance(0.5) ? this.#many(5) : 0;
+    return { kind: 'reserve', instanceId, seq: this.#seq(instanceId), max: this.#many(5), turns };
   }
 
   #seq(instanceId: string): number {

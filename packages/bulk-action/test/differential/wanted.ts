@@ -42,6 +42,7 @@ export const WANTED: readonly string[] = [
   ...of('admit', 'NONE', 'TURN', 'PAUSED', 'GROUP_CAP', 'TENANT_CAP', 'READY_FULL', 'RATE_LIMITED'),
   ...of('admit', 'DEADLINE_EXCEEDED', 'CANCELLED', 'NOT_DUE', 'NOT_WAITING', 'unknown'),
   ...of('checkRate', 'allowed', 'denied', 'unknown'),
+  ...of('reserve', 'some with turns', 'none with turns'),
   ...of('reserve', 'some', 'several', 'none', 'denied', 'repeated', 'repeated nothing', 'old'),
   ...of('renew', 'ok', 'lost', 'cancelled'),
   ...of('giveBack', 'ready', 'lane', 'stale', 'cancelled', 'gone'),

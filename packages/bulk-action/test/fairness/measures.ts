@@ -86,6 +86,22 @@ export function busiestSecond(starts: readonly Start[]): number {
   return most;
 }
 
+/** The most tries that ran at once. */
+export function mostAtOnce(tries: readonly Pick<Start, 'at' | 'endedAt'>[]): number {
+  const changes = tries.flatMap(({ at, endedAt = Number.POSITIVE_INFINITY }) => [
+    { at, by: 1 },
+    { at: endedAt, by: -1 },
+  ]);
+  // At the same instant a slot is given back before it is taken again.
+  changes.sort((a, b) => a.at - b.at || a.by - b.by);
+  let [now, most] = [0, 0];
+  for (const { by } of changes) {
+    now += by;
+    most = Math.max(most, now);
+  }
+  return most;
+}
+
 /** Worker time spent on each within an interval; a try that runs on counts up to its end. */
 export function workerTime(
   starts: readonly Start[],

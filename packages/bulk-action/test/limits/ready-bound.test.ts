@@ -74,7 +74,7 @@ describe('bulk-action BA-2: ready is short', () => {
     await engine.run(() => engine.pass(10_000));
     expect(watch.broken.slice(0, 3), `${watch.broken.length} of ${watch.samples} samples`).toEqual([]);
     expect(watch.samples).toBeGreaterThan(5000);
-    expect(watch.atBound, 'times at the bound').toBeGreaterThan(1000);
+    expect(watch.atBound, 'times at the bound').toBeGreaterThan(100);
   });
 
   it('bulk-action BA-2: also when the load comes and goes and jobs become slow', async () => {

@@ -102,6 +102,25 @@ describe('taking jobs', () => {
     await pool.stop();
   });
 
+  it('bulk-action BA-5: a wake-up that comes when the waiting workers have gone is handed on', async () => {
+    const passedOn: string[] = [];
+    const { pool, clock, submit } = bench({
+      config: { workerPool: { workerCount: 3 } },
+      around: (store) =>
+        Object.assign(Object.create(store), {
+          wakeUps: { ...store.wakeUps, passOn: (kind: string) => void passedOn.push(kind) },
+        }),
+    });
+    await startNow(pool, clock);
+    pool.scaleWorkers(0);
+    await clock.advance(100);
+    expect(passedOn).toEqual([]);
+    await submit('g', [jobOf('j1')]);
+    await clock.advance(0);
+    expect(passedOn).toEqual(['work']);
+    await pool.stop();
+  });
+
   it('bulk-action BA-15: a reserve whose answer is lost is repeated with the same number: the job runs once and counts once', async () => {
     const requests: ReserveRequest[] = [];
     const lose = losingAnswers(1);

@@ -15,8 +15,32 @@ local function now()
 end
 `;
 
-const SCRIPTS = loadScripts(BULK_SCRIPTS, { includes: { now: TEST_NOW } });
+/** The shipped scripts with a clock that the test moves. */
+export const CLOCKED_SCRIPTS = loadScripts(BULK_SCRIPTS, { includes: { now: TEST_NOW } });
 const START_MS = Date.UTC(2026, 0, 1);
+
+/**
+ * A store whose time the test moves. Opened again under the same prefix it goes on at the same time.
+ * @param connection - stays the caller's.
+ * @param keyPrefix - before the hash tag.
+ */
+export async function openClocked(
+  connection: RedisConnection,
+  keyPrefix: string,
+  given: BulkActionConfig = {},
+): Promise<StoreHarness> {
+  const clockKey = `${keyPrefix}{0}:clock`;
+  const config = resolveBulkActionConfig(given);
+  await connection.call('SET', [clockKey, START_MS * 1000, 'NX']);
+  let nowMs = Number(await connection.call('GET', [clockKey])) / 1000;
+  const move = async (ms: number) => {
+    nowMs += ms;
+    await connection.call('SET', [clockKey, Math.round(nowMs * 1000)]);
+  };
+  const store = new RedisStore(config, { connection, keyPrefix }, CLOCKED_SCRIPTS);
+  await store.start();
+  return { store, config, now: async () => nowMs, advance: move, jump: move, close: () => store.stop() };
+}
 
 let opened = 0;
 
@@ -25,30 +49,7 @@ async function openRedisServer() {
   const sandbox = await redisSandbox();
   const connection = new RedisConnection({ url: sandbox.url });
   return {
-    connection,
-    url: sandbox.url,
-    /** A store of its own, whose time the test moves. */
-    async open(given: BulkActionConfig = {}): Promise<StoreHarness> {
-      const keyPrefix = `${sandbox.namespace}${++opened}:`;
-      const clockKey = `${keyPrefix}{0}:clock`;
-      const config = resolveBulkActionConfig(given);
-      let nowMs = START_MS;
-      const set = (ms: number) => {
-        nowMs = ms;
-        return connection.call('SET', [clockKey, Math.round(ms * 1000)]).then(() => {});
-      };
-      await set(nowMs);
-      const store = new RedisStore(config, { connection, keyPrefix }, SCRIPTS);
-      await store.start();
-      return {
-        store,
-        config,
-        now: async () => nowMs,
-        advance: (ms) => set(nowMs + ms),
-        jump: (ms) => set(nowMs + ms),
-        close: () => store.stop(),
-      };
-    },
+    open: (config?: BulkActionConfig) => openClocked(connection, `${sandbox.namespace}${++opened}:`, config),
     async close(): Promise<void> {
       await connection.stop();
       await sandbox[Symbol.asyncDispose]();

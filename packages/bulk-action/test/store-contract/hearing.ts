@@ -18,14 +18,18 @@ import {
   success,
 } from './tools.js';
 
-/** Counts the rings of one kind. */
-function bell({ store }: StoreHarness, kind: WakeUpKind) {
+/** Counts the rings of these kinds. */
+function bell({ store }: StoreHarness, ...kinds: readonly WakeUpKind[]) {
   let rings = 0;
-  const end = store.wakeUps.listen(kind, () => {
-    rings += 1;
-  });
+  const ends = kinds.map((kind) =>
+    store.wakeUps.listen(kind, () => {
+      rings += 1;
+    }),
+  );
   return {
-    end,
+    end: () => {
+      for (const end of ends) end();
+    },
     get rings() {
       return rings;
     },
@@ -33,7 +37,7 @@ function bell({ store }: StoreHarness, kind: WakeUpKind) {
     async ringsFor(what: string, act: () => Promise<unknown>): Promise<void> {
       const before = rings;
       await act();
-      await until(() => rings > before, { what: `a ${kind} wake-up after ${what}` });
+      await until(() => rings > before, { what: `a ${kinds.join(' or ')} wake-up after ${what}` });
     },
   };
 }
@@ -57,11 +61,12 @@ export function waking(open: OpenStore): void {
     await fetch.ringsFor('redrive', () => deadLetters.redrive({}, 10));
   });
 
-  it('fetch: ready gets room, a cap or a limit is free', async () => {
+  it('fetch or work: ready gets room, a cap or a limit is free', async () => {
     const harness = await open({ backpressure: { readyQueueMaxSize: 2 } });
     const { groups } = harness.store;
     const instance = new Instance(harness);
-    const fetch = bell(harness, 'fetch');
+    // Workers that wait take turns themselves.
+    const fetch = bell(harness, 'fetch', 'work');
     await fill(harness, group('/g'), 4);
     expect((await instance.fetch()).room).toBe(false);
     await fetch.ringsFor('reserve from a full ready', () => instance.reserve(2));

@@ -1,0 +1,54 @@
+-- purpose:   writes what a script has changed, and wakes whom it concerns.
+-- guarantee: called once, at the end, and not by a script that refuses. Deletes before it writes.
+-- defines:   save().
+-- cost:      O(log n) for each record and entry that was touched; each kind is written by one call.
+
+-- include: mark
+-- include: bound
+-- include: orders
+-- include: jobs
+local save
+do
+  local function saveGroups()
+    local values, n = {}, 0
+    for key, g in pairs(groups) do
+      if g then
+        local t = tenants[g.tenantId]
+        values[n + 1], values[n + 2] = key, encodeGroup(g, t and t.own == key and isKeptWithGroup(t) and t)
+        n = n + 2
+      end
+    end
+    if n > 0 then inPieces('HSET', groupsKey, values) end
+  end
+
+  local function saveTenants()
+    local values, n = {}, 0
+    for id, t in pairs(tenants) do
+      if t and not isKeptWithGroup(t) then
+        values[n + 1], values[n + 2] = id, encodeTenant(t)
+        n = n + 2
+      end
+    end
+    if n > 0 then inPieces('HSET', tenantsKey, values) end
+  end
+
+  local function wake()
+    if rings.turn then
+      local waiting = slots().waiting
+      if waiting > 0 then rings.work = true end
+      if S.laneJobs > waiting and S.readyJobs < readyBound() then rings.fetch = true end
+      rings.turn = nil
+    end
+    for kind in pairs(rings) do mark(base .. 'w:' .. kind, 1) end
+  end
+
+  function save()
+    saveFlights()
+    saveOrders()
+    saveGroups()
+    saveTenants()
+    redis.call('SET', base .. 'state', mpack(S))
+    wake()
+    for n = 1, #events do redis.call('PUBLISH', base .. 'events', events[n]) end
+  end
+end
