@@ -53,6 +53,7 @@ export const LIBRARY_HOMES = [
     libraries: /^(pg|@electric-sql\/pglite)$/,
     homes: [/^packages\/postgres\//, /^packages\/testkit\//, /\/src\/postgres\//],
   },
+  { libraries: /^prom-client$/, homes: [/\/src\/metrics\//, /^apps\/server\//] },
   {
     libraries: /^(@nestjs\/.*|rxjs(\/.*)?|reflect-metadata)$/,
     homes: [/\/src\/nestjs\//, /^apps\/server\//],

@@ -65,7 +65,7 @@ if #lane > 0 then
   t.laneJobs = t.laneJobs + #lane
   S.laneJobs = S.laneJobs + #lane
   countPending(g, #lane)
-  refresh(g)
+  if g.lane == #lane then refresh(g) end
 end
 save()
 return {'added', #fresh, total - #fresh, g.registered}

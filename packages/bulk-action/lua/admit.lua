@@ -41,7 +41,8 @@ local function admit()
   if isFull(g) then return {'REJECTED', 'GROUP_CAP'} end
   if isFull(t) then return {'REJECTED', 'TENANT_CAP'} end
   if S.readyJobs >= readyBound() then return {'REJECTED', 'READY_FULL'} end
-  local slotUs = math.max(slotOf(bucketOf(g), job.cost, g.readyCost), slotOf(bucketOf(t), job.cost, t.readyCost),
+  local R = knownResource(r.t)
+  local slotUs = math.max(R and slotOf(bucketOf(R), job.cost, R.readyCost) or 0, slotOf(bucketOf(g), job.cost, g.readyCost), slotOf(bucketOf(t), job.cost, t.readyCost),
     slotOf(globalBucket(), job.cost, S.readyCost))
   if slotUs > atUs then
     leaveLane(g)

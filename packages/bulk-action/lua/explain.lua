@@ -30,6 +30,17 @@ local function scopeJson(scope, extra)
   return object(list)
 end
 
+local function resourceJson(R)
+  local list = {}
+  put(list, 'name', R.name)
+  put(list, 'held', R.held)
+  put(list, 'concurrency', R.concurrency)
+  put(list, 'readyCost', R.readyCost)
+  local b = bucketJson(bucketOf(R))
+  if b then list[#list + 1] = '"bucket":' .. b end
+  return object(list)
+end
+
 local function countAhead(zset, record, name, start)
   local count = redis.call('ZCOUNT', zset, '-inf', '(' .. number(start))
   for _, other in ipairs(redis.call('ZRANGEBYSCORE', zset, number(start), number(start))) do
@@ -45,22 +56,30 @@ local function hasTokens(other)
     and slotOf(globalBucket(), cost, S.readyCost) <= atUs
 end
 
-local function fairGroups(owner)
-  if owner.own then return {owner.own} end
-  local keys = redis.call('ZRANGE', base .. 'gf:' .. owner.id, 0, -1)
-  for n = 1, #keys do keys[n] = sub(keys[n], 18) end
-  return keys
-end
-
 local function isOverShare()
+  local function fairGroups(seat)
+    if not seat.R and seat.own then return {seat.own} end
+    local keys = redis.call('ZRANGE', groupOrder(seat).key, 0, -1)
+    for n = 1, #keys do keys[n] = sub(keys[n], 18) end
+    return keys
+  end
+
+  local function someoneHoldsLess(R)
+    for _, tenantMember in ipairs(redis.call('ZRANGE', lineOf(R).key, 0, -1)) do
+      local owner = tenantNamed(sub(tenantMember, 18))
+      for _, key in ipairs(fairGroups(R and seatIn(owner, R) or owner)) do
+        local other = group(key)
+        if other and other.held < g.held and hasTokens(other) then return true end
+      end
+    end
+    return false
+  end
+
   local most = math.ceil(C.maxShare * slots().live)
   if C.maxShare >= 1 or most == 0 or g.held < most then return false end
-  if S.readyJobs >= slots().waiting then return true end
-  for _, tenantMember in ipairs(redis.call('ZRANGE', base .. 'tf', 0, -1)) do
-    for _, key in ipairs(fairGroups(tenantNamed(sub(tenantMember, 18)))) do
-      local other = group(key)
-      if other and other.held < g.held and hasTokens(other) then return true end
-    end
+  if S.readyJobs >= slots().waiting or someoneHoldsLess(nil) then return true end
+  for n = 1, #lines do
+    if someoneHoldsLess(resource(lines[n])) then return true end
   end
   return false
 end
@@ -86,8 +105,9 @@ local function processorKnown()
 end
 
 local jobText, place, dueMs, readyAt = jobJson(g, id, r, false)
-local groupStart = g.fair and g.start or startTag(t, g)
-local tenantStart = t.fair and t.start or startTag(S, t)
+local seat = g.fair and seatAt(g, t) or t
+local groupStart = g.fair and g.start or startTag(seat, g)
+local seatStart = seat.fair and seat.start or startTag(seat.R or S, seat)
 local global = {'"readyCost":' .. number(S.readyCost)}
 local b = bucketJson(globalBucket())
 if b then global[#global + 1] = '"bucket":' .. b end
@@ -96,10 +116,12 @@ put(list, 'nowUs', atUs)
 list[#list + 1] = '"group":' .. scopeJson(g, {'"status":"' .. g.status .. '"', '"paused":' .. tostring(g.paused ~= nil)})
 list[#list + 1] = '"tenant":' .. scopeJson(t, {})
 list[#list + 1] = '"global":' .. object(global)
+local R = knownResource(r.t)
+if R then list[#list + 1] = '"resource":' .. resourceJson(R) end
 put(list, 'overShare', isOverShare())
 put(list, 'jobsAhead', jobsAhead(place))
-put(list, 'groupsAhead', countAhead(base .. 'gf:' .. t.id, g, g.key, groupStart))
-put(list, 'tenantsAhead', countAhead(base .. 'tf', t, t.own or t.id, tenantStart))
+put(list, 'groupsAhead', countAhead(groupOrder(seat).key, g, g.key, groupStart))
+put(list, 'tenantsAhead', countAhead(lineOf(seat.R).key, t, t.own or t.id, seatStart))
 put(list, 'readyAhead', place == 'READY' and readyAt or S.readyJobs)
 put(list, 'readyBound', readyBound())
 put(list, 'waitingSlots', slots().waiting)

@@ -27,7 +27,12 @@ if room then
     nextInMs = 0
   else
     local slotUs = looks.globalSlotUs
-    if slotUs == 0 then slotUs = tonumber(redis.call('ZRANGE', base .. 'parked', 0, 0, 'WITHSCORES')[2]) end
+    if slotUs == 0 then
+      slotUs = tonumber(redis.call('ZRANGE', base .. 'parked', 0, 0, 'WITHSCORES')[2])
+      for _, blockedUs in pairs(looks.blocked) do
+        if blockedUs > 0 then slotUs = math.min(slotUs or blockedUs, blockedUs) end
+      end
+    end
     if slotUs then nextInMs = math.max(0, math.ceil((slotUs - atUs) / 1000)) end
   end
 end

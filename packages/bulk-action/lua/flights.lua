@@ -3,13 +3,14 @@
 -- defines:   damagedFlight(key, id, r), triesOf(job), pushLease(answer, g, job, r), tenantNameOf(key).
 -- cost:      O(1).
 
--- include: place
+-- include: ends
 local damagedFlight, triesOf, pushLease, tenantNameOf
 do
   -- The lease of a damaged entry, as far as it is known.
   function damagedFlight(key, id, r)
     return {key = key, id = id, instance = '', token = 0, since = atMs, charged = 0, ge = -1, te = -1, round = r.rd, attempts = 1,
-      retry = 0, orphan = 0, cost = r.c, charge = r.ch, deadline = r.dl, tried = true}
+      retry = 0, orphan = 0, cost = r.c, charge = r.ch, deadline = r.dl, tried = true,
+      resource = (limitedResource(r.t) or {}).name}
   end
 
   -- The state of the tries of a job in flight, for its next place.

@@ -10,25 +10,53 @@ do
   local SHARE_SCAN_MAX = 32
 
   function newLooks(moves)
-    return {left = moves + LOOKS_MAX, rejected = 0, globalSlotUs = 0}
+    return {left = moves + LOOKS_MAX, rejected = 0, globalSlotUs = 0, blocked = {}}
   end
 
-  function rateSlot(g, cost)
-    return math.max(slotOf(bucketOf(g), cost, 0), slotOf(bucketOf(tenant(g.tenantId)), cost, 0),
+  function rateSlot(g, cost, R)
+    return math.max(slotOf(R and bucketOf(R), cost, 0), slotOf(bucketOf(g), cost, 0), slotOf(bucketOf(tenant(g.tenantId)), cost, 0),
       slotOf(globalBucket(), cost, 0))
+  end
+
+  -- Whether a resource lets a job of this cost through now; else it is not asked again in this step.
+  local function letsThrough(looks, R, cost)
+    local full = R.concurrency and R.held >= R.concurrency
+    local slotUs = slotOf(bucketOf(R), cost, R.readyCost)
+    if not full and slotUs <= atUs then return true end
+    looks.blocked[R.name] = full and 0 or slotUs
+    return false
+  end
+
+  -- The seat whose turn it is: the first of a line that is not blocked, and of those the one that is due first among all.
+  local function nextSeat(looks)
+    local best = topSeat(nil)
+    for n = 1, #lines do
+      local R = resource(lines[n])
+      local seat = not looks.blocked[R.name] and topSeat(R)
+      if seat then
+        local start, least = freeStart(seat.t), best and freeStart(best.t or best)
+        if not best or start < least or (start == least and seat.t.seq <= (best.t or best).seq) then best = seat end
+      end
+    end
+    return best
   end
 
   -- The group whose turn it is and whose first job may go into ready, with that job.
   local function firstAllowed(looks)
     while looks.left > 0 do
-      local t = topTenant()
-      local g = t and topGroup(t)
+      local seat = nextSeat(looks)
+      local g = seat and topGroup(seat)
       local job = g and peekLane(g)
       if not job then return nil end
+      local t = seat.t or seat
       local refused = true
       if isOverdue(g, job) then
         job.id = leaveLane(g)
         failOverdue(g, job, false)
+        looks.rejected = looks.rejected + 1
+      elseif seatWanted(g, t) ~= seat then
+        -- What its first job calls has become limited, or is no longer.
+        refresh(g, t)
       else
         local groupSlot = slotOf(bucketOf(g), job.cost, g.readyCost)
         local tenantSlot = slotOf(bucketOf(t), job.cost, t.readyCost)
@@ -37,12 +65,11 @@ do
         elseif tenantSlot > atUs then
           parkTenant(g, tenantSlot)
         else
-          refused = false
+          refused = seat.R and not letsThrough(looks, seat.R, job.cost)
         end
+        if refused then looks.rejected = looks.rejected + 1 end
       end
-      if refused then
-        looks.rejected = looks.rejected + 1
-      else
+      if not refused then
         looks.globalSlotUs = slotOf(globalBucket(), job.cost, S.readyCost)
         if looks.globalSlotUs > atUs then return nil end
         looks.globalSlotUs = 0
@@ -65,27 +92,24 @@ do
         break
       end
       local t = tenant(g.tenantId)
-      passed[#passed + 1] = {g = g, job = job, start = g.start, tenantStart = t.start}
-      dropGroup(g, t)
-      g.fair = false
-      t.fg = t.fg - 1
-      if t.fg == 0 and t.fair then
-        dropTenant(t)
-        t.fair = false
+      local seat = seatAt(g, t)
+      passed[#passed + 1] = {g = g, job = job, seat = seat, start = g.start, seatStart = seat.start}
+      leaveSeat(g, t)
+      if seat.fg == 0 and seat.fair then
+        dropSeat(seat)
+        seat.fair = false
       end
     end
     for n = 1, #passed do
       local one = passed[n]
-      local g, t = one.g, tenant(one.g.tenantId)
-      g.start = one.start
-      g.fair = true
-      t.fg = t.fg + 1
-      putGroup(g, t)
-      if not t.fair then
-        t.start = one.tenantStart
-        t.fair = true
+      local seat = one.seat
+      one.g.start = one.start
+      enterSeat(one.g, seat)
+      if not seat.fair then
+        seat.start = one.seatStart
+        seat.fair = true
       end
-      putTenant(t)
+      putSeat(seat)
     end
     if found or S.readyJobs >= slots().waiting then return found, foundJob end
     local least = passed[1]

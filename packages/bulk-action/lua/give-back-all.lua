@@ -6,6 +6,7 @@
 -- cost:      O(in-flight + max × log n).
 
 -- include: when-full
+-- include: waiting
 -- include: returning
 local instanceId, max = ARGV[2], tonumber(ARGV[3])
 local all = redis.call('HGETALL', base .. 'fl')

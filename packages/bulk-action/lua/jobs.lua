@@ -74,13 +74,18 @@ do
     local token, since, charged, ge, te, round, attempts, retry, orphan, at, waiting, tried, suspect, instance, from =
       unpacked(FLIGHT, value)
     local line = find(value, '\n', from, true)
+    local second = find(value, '\n', line + 1, true)
     local job = {key = key, id = id, token = token, since = since, charged = charged, ge = ge, te = te, round = round, rd = round,
       attempts = attempts, retry = retry, orphan = orphan, at = at, waiting = given(waiting), tried = tried == 1,
-      suspect = suspect == 1, instance = instance, x = '', t = sub(value, line + 1), cost = 1}
+      suspect = suspect == 1, instance = instance, x = '', t = sub(value, line + 1, (second or 0) - 1), cost = 1}
     if line > from then
       job.x = sub(value, from, line - 1)
       readUnusual(job, job.x)
       job.cost, job.charge, job.deadline = job.c, job.ch, job.dl
+    end
+    if second then
+      local called = cmsgpack.unpack(sub(value, second + 1))
+      job.resource, job.fe = called[1], called[2]
     end
     return job
   end
@@ -108,6 +113,7 @@ do
     local name = g.key .. '/' .. job.id
     flightValues[name] = pack(FLIGHT, job.token, job.since, job.charged, job.ge, job.te, job.round, job.attempts, job.retry,
       job.orphan, r.at, job.waiting or 0, job.tried and 1 or 0, job.suspect and 1 or 0, job.instance) .. (r.x or '') .. '\n' .. r.t
+      .. (job.resource and '\n' .. mpack({job.resource, job.fe}) or '')
     flightEnds[name] = leaseEnd
     S.flights = S.flights + 1
   end

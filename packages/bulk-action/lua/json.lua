@@ -1,10 +1,11 @@
 -- purpose:   what views look like on their way out: JSON, made here so that one step reads all of it.
 -- guarantee: reads only. Numbers with a fraction keep all their digits.
--- defines:   number(value), groupJson(g), jobJson(g, id, r, withPayload), tenantJson(t), letterJson(letter).
+-- defines:   number(value), groupJson(g), jobJson(g, id, r, withPayload), tenantJson(t), triesJson(tries).
 -- cost:      O(1) each.
 
--- include: letters
-local number, object, put, groupJson, jobJson, tenantJson, letterJson
+-- include: place
+-- include: flights
+local number, object, put, groupJson, jobJson, tenantJson, triesJson
 do
   local encode = cjson.encode
 
@@ -59,7 +60,7 @@ do
     return object(list)
   end
 
-  local function triesJson(tries)
+  function triesJson(tries)
     local list = {}
     for n, one in ipairs(tries or {}) do
       list[n] = '{"at":' .. number(one[1]) .. ',"ms":' .. number(one[2]) .. ',"code":' .. encode(one[3]) .. ',"message":'
@@ -121,36 +122,5 @@ do
     put(list, 'served', t.served)
     put(list, 'servedPerSecond', ratePerSecond(t))
     return object(list)
-  end
-
-  function letterJson(letter)
-    local g = group(letter.g)
-    local s = letter.s or {}
-    local list = {}
-    put(list, 'id', letter.id)
-    put(list, 'groupId', groupIdOf(letter.g))
-    put(list, 'tenant', tenantNameOf(letter.g))
-    put(list, 'processorType', letter.t)
-    put(list, 'payloadText', letter.p)
-    put(list, 'status', 'FAILED')
-    put(list, 'place', 'DEAD')
-    put(list, 'retryCount', s.r or 0)
-    put(list, 'orphanCount', s.o or 0)
-    put(list, 'attempts', s.a or 0)
-    put(list, 'cost', letter.c)
-    put(list, 'createdAt', letter.at)
-    put(list, 'notBefore', letter.nb)
-    put(list, 'deadline', letter.dl)
-    put(list, 'startedAt', s.sa)
-    put(list, 'endedAt', letter.fa)
-    list[#list + 1] = '"failedTries":' .. triesJson(s.tr)
-    put(list, 'traceparent', letter.tp or (g and g.trace) or '')
-    local outer = {'"job":' .. object(list)}
-    put(outer, 'error', letter.e)
-    put(outer, 'code', letter.code)
-    put(outer, 'signature', letter.sig)
-    put(outer, 'failedAt', letter.fa)
-    put(outer, 'retryCount', s.r or 0)
-    return object(outer)
   end
 end

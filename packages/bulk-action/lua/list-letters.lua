@@ -5,7 +5,7 @@
 -- returns:   {cursor or 0, JSON of a DeadLetter…}
 -- cost:      O(letters looked at).
 
--- include: json
+-- include: letter-json
 local key, jobId, signature, tenantName, limit, cursor = ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
 local index = candidates(key, signature)
 local top = cursor == '-' and '+inf' or '(' .. cursor

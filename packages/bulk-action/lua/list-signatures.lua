@@ -5,7 +5,7 @@
 -- returns:   {signature, count, lastFailedAt, …}
 -- cost:      O(letters).
 
--- include: json
+-- include: letter-json
 local key, tenantName = ARGV[2], ARGV[3]
 local counts, lasts, order = {}, {}, {}
 for _, seq in ipairs(redis.call('ZRANGE', candidates(key, ''), 0, -1)) do

@@ -1,15 +1,14 @@
 -- purpose:   the arrows between the places of a job, as src/memory/moves.ts; every counter changes here, with its entry.
 -- guarantee: a job is in exactly one place. A live job is {key, id, cost, charge?, deadline?, waiting, round}; in ready and in
 --            flight also {charged, ge, te}, what its turn was charged; tries = {retry, orphan, attempts, tries}.
--- defines:   isLive, deadlineOf, isOverdue, laneKey, joinLane, peekLane, firstOfLane, laneToReady, readyEntry(job), countReady, readyToLane, flightToLane,
+-- defines:   isLive, deadlineOf, isOverdue, joinLane, laneToReady, readyEntry(job), countReady, readyToLane, flightToLane,
 --            nonReadyToLane, leaveReady, leaveNonReady, leaveFlight, toNonReady, measured, stateOf, keepCorrupt.
 -- cost:      O(log n) each.
 
 -- include: fair
 -- include: ending
 -- include: saving
-local isLive, deadlineOf, isOverdue, keepCorrupt, stateOf, laneKey, laneEntry, readLane, peekLane, firstOfLane,
-  countPending, leaveLane, joinLane, leaveReady, leaveNonReady, leaveFlight, readyEntry, countReady, laneToReady,
+local isLive, deadlineOf, isOverdue, keepCorrupt, stateOf, countPending, leaveLane, joinLane, leaveReady, leaveNonReady, leaveFlight, readyEntry, countReady, laneToReady,
   readReady, readyToLane, measured, flightToLane, nonReadyToLane, toNonReady
 do
   function isLive(g, round)
@@ -36,47 +35,6 @@ do
   function stateOf(key, id)
     local value = redis.call('HGET', base .. 's:' .. key, id)
     return value and munpack(value)
-  end
-
-  function laneKey(g)
-    local key = laneKeys[g]
-    if not key then
-      key = base .. 'l:' .. g.key .. ':' .. g.round
-      laneKeys[g] = key
-    end
-    return key
-  end
-
-  -- What is usual needs no more than its id; `odd` counts the others in the lane.
-  function laneEntry(g, job)
-    if job.cost == 1 and not job.charge and not job.deadline and not job.waiting then return job.id end
-    g.odd = g.odd + 1
-    return table.concat({job.id, job.cost, job.charge or '-', job.deadline or '-', job.waiting or '-'}, '\t')
-  end
-
-  -- With room for what reserve adds: a table that grows costs more than all its fields.
-  local function usualJob(g, id)
-    return {key = g.key, id = id, cost = 1, round = g.round, charged = 0, ge = 0, te = 0, token = 0, since = 0, instance = '',
-      tried = false, retry = 0, orphan = 0, attempts = 1, suspect = false}
-  end
-
-  function readLane(g, entry)
-    if not find(entry, '\t', 1, true) then return usualJob(g, entry) end
-    local id, cost, charge, deadline, waiting = string.match(entry, '^([^\t]+)\t([^\t]+)\t([^\t]+)\t([^\t]+)\t(.+)$')
-    return {key = g.key, id = id, cost = tonumber(cost), charge = tonumber(charge), deadline = tonumber(deadline),
-      waiting = tonumber(waiting), round = g.round}
-  end
-
-  -- The first job of a lane; which one it is, is known once it has left when all in the lane are usual.
-  function peekLane(g)
-    if g.odd == 0 then return g.lane > 0 and usualJob(g) or nil end
-    local entry = redis.call('LINDEX', laneKey(g), 0)
-    return entry and readLane(g, entry)
-  end
-
-  function firstOfLane(g)
-    local entry = redis.call('LINDEX', laneKey(g), 0)
-    return entry and readLane(g, entry)
   end
 
   function countPending(g, by, t)
@@ -116,12 +74,18 @@ do
     if g.lane == 1 then refresh(g) end
   end
 
+  local function countCost(job, by)
+    local R = resource(job.resource)
+    if R then R.readyCost = R.readyCost + by end
+  end
+
   -- Its entry has been taken from the list, or is being removed.
   function leaveReady(g, job)
     local t = tenant(g.tenantId)
     g.readyCost = g.readyCost - job.cost
     t.readyCost = t.readyCost - job.cost
     S.readyCost = S.readyCost - job.cost
+    if job.resource then countCost(job, -job.cost) end
     S.readyJobs = S.readyJobs - 1
     if isLive(g, job.round) then
       g.ready = g.ready - 1
@@ -162,7 +126,7 @@ do
 
   function readyEntry(job)
     return mpack({job.key, job.id, job.cost, job.charged, job.ge, job.te, job.round, job.charge or false, job.deadline or false,
-      job.waiting or false})
+      job.waiting or false, job.resource or false, job.fe or false})
   end
 
   function countReady(g, job)
@@ -170,6 +134,7 @@ do
     g.readyCost = g.readyCost + job.cost
     t.readyCost = t.readyCost + job.cost
     S.readyCost = S.readyCost + job.cost
+    if job.resource then countCost(job, job.cost) end
     S.readyJobs = S.readyJobs + 1
     g.ready = g.ready + 1
     countPending(g, 1)
@@ -188,7 +153,8 @@ do
     local v = munpack(entry)
     if not v or not v[2] then return nil end
     return {key = v[1], id = v[2], cost = v[3], charged = v[4], ge = v[5], te = v[6], round = v[7],
-      charge = v[8] or nil, deadline = v[9] or nil, waiting = v[10] or nil}
+      charge = v[8] or nil, deadline = v[9] or nil, waiting = v[10] or nil, resource = v[11] or nil,
+      fe = v[12] or nil}
   end
 
   function readyToLane(g, job)

@@ -16,8 +16,10 @@ if paused then
   g.paused = atMs
 else
   g.pausedMs = g.pausedMs + atMs - g.paused
+  endQuietPause(g)
   g.paused = nil
 end
+watchGroup(g, timeoutOf(g))
 refresh(g)
 save()
 return {'done', g.status, 1}

@@ -5,7 +5,7 @@
 -- cost:      O(1).
 
 -- include: records
-local bucketOf, globalBucket, nextSlotUs, spend, rescale, slotOf
+local bucketOf, globalBucket, spend, rescale, slotOf
 do
   local function defaultBurst(rps)
     return math.max(1, math.floor(rps / 10))
@@ -36,7 +36,7 @@ do
     return math.max(atUs, b.tat)
   end
 
-  function nextSlotUs(b, cost, heldCost)
+  local function nextSlotUs(b, cost, heldCost)
     local emission = emissionUs(b.rps)
     local tat = clampedTat(b) + heldCost * emission
     return tat - (b.burst - math.min(cost, b.burst)) * emission

@@ -7,6 +7,7 @@
 -- cost:      O(randoms × log n).
 
 -- include: when-full
+-- include: waiting
 -- include: flights
 local far = redis.call('ZRANGEBYSCORE', base .. 'fz', atMs + C.ackTimeoutMs + 1, '+inf', 'LIMIT', 0, FAR_PER_CALL)
 for n = 1, #far do redis.call('ZADD', base .. 'fz', atMs + C.ackTimeoutMs, far[n]) end

@@ -36,7 +36,7 @@ end
 local function redriveOne(letter)
   local g = dropLetter(letter)
   if not g then return end
-  if hasEnded(g.status) then openRound(g) end
+  if hasEnded(g.status) then openRound(g) elseif g.status == 'AGGREGATING' then resumeRound(g) end
   forgetFailure(g, letter.id, letter.code)
   revive(letter, g)
   g.tried = true

@@ -35,6 +35,7 @@ do
       'timeoutMs', d.timeoutMs)
     redis.call('ZADD', base .. 'groups', g.seq, d.key)
     redis.call('ZADD', base .. 'ns:' .. d.tenant, g.seq, d.key)
+    watchGroup(g, d.timeoutMs)
     return g
   end
 end

@@ -8,6 +8,7 @@
 -- cost:      O((max + 256) × log n); about 28 µs a job.
 
 -- include: when-full
+-- include: gate
 -- include: flights
 local instanceId, seq, max, turns = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local instanceKey = base .. 'i:' .. instanceId
@@ -59,6 +60,9 @@ local function start(g, job, r, s)
   if b then t.tat = spend(b, job.cost) end
   b = globalBucket()
   if b then S.tat = spend(b, job.cost) end
+  local R = job.resource and resource(job.resource)
+  b = R and bucketOf(R)
+  if b then R.tat = spend(b, job.cost) end
   S.token = S.token + 1
   job.token, job.since, job.instance, job.tried = S.token, atMs, instanceId, s and true
   job.retry, job.orphan, job.attempts = s and s.r or 0, s and s.o or 0, (s and s.a or 0) + 1
@@ -113,6 +117,8 @@ local function takeReady(entry)
     S.readyJobs = S.readyJobs - 1
     S.readyCost = S.readyCost - job.cost
     S.held = S.held - 1
+    local R = job.resource and resource(job.resource)
+    if R then R.held, R.readyCost = R.held - 1, R.readyCost - job.cost end
   elseif not isLive(g, job.round) then
     leaveReady(g, job)
     bury(g, job, true, 0)
@@ -123,7 +129,7 @@ local function takeReady(entry)
     failOverdue(g, job, true)
   else
     local r, s = recordOf(job.key, job.id), g.tried and stateOf(g.key, job.id)
-    local waitUs = rateSlot(g, job.cost) - atUs
+    local waitUs = rateSlot(g, job.cost, job.resource and resource(job.resource)) - atUs
     if not r or r.k or r.corrupt or (waitUs <= 0 and not mustWait(s)) then
       leaveReady(g, job)
       startFound(g, job, r, s)
@@ -177,7 +183,8 @@ redis.call('HSET', instanceKey, 'seq', seq, 'answer', mpack(leases), 'waiting', 
 
 -- What is left for others to do, as wakeOthers in src/memory/leases.ts.
 rings.work, rings.turn, slotsSeen = nil, nil, nil
-local mayTurn = firstOf(tenantOrder()) ~= nil
+local mayTurn = firstOf(lineOf(nil)) ~= nil
+for n = 1, #lines do mayTurn = mayTurn or firstOf(lineOf(resource(lines[n]))) ~= nil end
 if mayTurn and (waiting > 0 or ARGV[5] == '0') and S.readyJobs < readyBound() then ring('fetch') end
 local ready, othersWait = S.readyJobs > #aside, slots().waiting > waiting
 if (waiting > 0 and ready) or (waiting == 0 and othersWait and (ready or mayTurn)) then ring('work') end

@@ -3,6 +3,7 @@
 -- defines:   returnFlight(g, job) → r | l | c.
 -- cost:      O(log n).
 
+-- include: gate
 -- include: flights
 local returnFlight
 do

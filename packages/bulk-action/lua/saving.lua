@@ -5,7 +5,7 @@
 
 -- include: mark
 -- include: bound
--- include: orders
+-- include: fair
 -- include: jobs
 local save
 do
@@ -42,9 +42,21 @@ do
     for kind in pairs(rings) do mark(base .. 'w:' .. kind, 1) end
   end
 
+  -- A line that is no longer limited goes when nobody stands in it.
+  local function saveLines()
+    if not S.lines then return end
+    local kept = {}
+    for _, name in ipairs(S.lines) do
+      if firstOf(lineOf(resource(name))) then kept[#kept + 1] = name end
+    end
+    S.lines = #kept > 0 and kept or nil
+  end
+
   function save()
     saveFlights()
+    saveLines()
     saveOrders()
+    saveResources()
     saveGroups()
     saveTenants()
     redis.call('SET', base .. 'state', mpack(S))

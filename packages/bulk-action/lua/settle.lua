@@ -8,10 +8,14 @@
 
 -- include: when-full
 -- include: flights
+-- include: results
 -- Each settlement is one text, `kind key id token durationMs`; behind that of a failure and a retry stand 6 more values: code
--- message reason delayMs flag signature.
+-- message reason delayMs flag signature (reason of a failure: a when it asks for an aggregation). A result is a success that leaves
+-- something for its group; behind it stand data flags numbers.
 local LETTERS = {accepted = 'a', stale = 's', cancelled = 'c', gone = 'g', CREATED = 'N', DISPATCHED = 'D', RUNNING = 'R',
   AGGREGATING = 'A', COMPLETED = 'C', FAILED = 'F', CANCELLED = 'K', PENDING = 'P'}
+-- How many values a settlement takes; a failure and a retry take 7.
+local VALUES = {success = 1, result = 4}
 local answer = {}
 
 local function say(status, jobStatus, groupStatus)
@@ -47,6 +51,7 @@ end
 
 local function failForGood(g, job, r, s, durationMs, at)
   s.sj = 'FAILED'
+  if ARGV[at + 3] == 'a' then askAggregation(g, job.t) end
   local signature = ARGV[at + 5] == '1' and ARGV[at + 6] or nil
   local letter = fail(g, job, ARGV[at + 1], ARGV[at + 2],
     {durationMs = durationMs, inFlight = true, held = true, r = r, s = s, signature = signature})
@@ -87,8 +92,9 @@ local function settle(at, kind, key, id, token, durationMs)
   local s = triesOf(job)
   s.st = token
   local live = isLive(g, job.round)
+  local succeeded = kind == 'success' or kind == 'result'
   -- What a success needs is in the in-flight entry.
-  local r = not (live and kind == 'success') and recordOf(key, id)
+  local r = not (live and succeeded) and recordOf(key, id)
   if r == nil then
     endTurn(g, job, measured(durationMs))
     return say('gone')
@@ -100,7 +106,8 @@ local function settle(at, kind, key, id, token, durationMs)
     return say('cancelled')
   end
   learnDuration(g, durationMs)
-  if kind == 'success' then
+  if succeeded then
+    if kind == 'result' then gather(g, job, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]) end
     succeed(g, job, s, durationMs)
   elseif kind == 'failure' then
     failForGood(g, job, r, s, durationMs, at)
@@ -114,7 +121,7 @@ local at = 2
 while at <= #ARGV do
   local kind, key, id, token, durationMs = string.match(ARGV[at], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
   settle(at, kind, key, id, tonumber(token), math.max(0, tonumber(durationMs)))
-  at = at + (kind == 'success' and 1 or 7)
+  at = at + (VALUES[kind] or 7)
 end
 save()
 return table.concat(answer)

@@ -6,7 +6,9 @@
 -- cost:      O(max × log n + ready).
 
 -- include: when-full
+-- include: place
 -- include: letters
+-- include: results
 local max, instanceKeptMs = tonumber(ARGV[2]), tonumber(ARGV[3])
 local LOOK_AGAIN_MS = 1000
 local left = max
@@ -76,7 +78,8 @@ local function removeGroup(g)
   redis.call('ZREM', base .. 'ns:' .. tenantNameOf(key), key)
   redis.call('ZREM', base .. 'parked', 'g:' .. key)
   redis.call('HDEL', groupsKey, key)
-  redis.call('UNLINK', base .. 'g:' .. key, base .. 'fc:' .. key, base .. 'fj:' .. key, base .. 'r:' .. key)
+  redis.call('UNLINK', base .. 'g:' .. key, base .. 'fc:' .. key, base .. 'fj:' .. key, base .. 'r:' .. key, base .. 'rs:' .. key,
+    base .. 'rn:' .. key)
   groups[key] = false
   t.records = t.records - 1
   if t.own == key then setOwn(t, false) end
@@ -84,6 +87,7 @@ local function removeGroup(g)
   redis.call('ZREM', base .. 'parked', 't:' .. t.id)
   redis.call('SREM', base .. 'tenants', t.id)
   redis.call('HDEL', tenantsKey, t.id)
+  dropSeats(t)
   tenants[t.id] = false
 end
 
@@ -112,6 +116,7 @@ while left > 0 do
       expireAt(g, atMs + LOOK_AGAIN_MS)
     else
       redis.call('UNLINK', base .. 'j:' .. key, base .. 's:' .. key, base .. 'o:' .. key)
+      forgetResults(g)
       local goneMs = g.endedAt + longestMs
       if goneMs > atMs then expireAt(g, goneMs) elseif g.dead == 0 then removeGroup(g) end
     end

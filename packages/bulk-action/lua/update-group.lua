@@ -16,6 +16,7 @@ reweigh(g, tenant(g.tenantId), function()
 end)
 if ARGV[8] ~= '=' then redis.call('HSET', base .. 'g:' .. g.key, 'timeoutMs', ARGV[8]) end
 g.deadline = changed(g.deadline, ARGV[9])
+watchGroup(g, timeoutOf(g))
 updateLimits(g, ARGV[5], ARGV[6], ARGV[7])
 refresh(g)
 save()

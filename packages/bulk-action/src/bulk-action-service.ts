@@ -59,7 +59,7 @@ export class BulkActionService extends GroupViews {
 
   /** @param dependencies - store and configuration; clock and randomness for generated ids. */
   constructor({ store, config, clock = systemClock, rng = systemRng() }: BulkActionServiceDependencies) {
-    super(store);
+    super(store, config);
     this.#store = store;
     this.#config = config;
     this.#clock = clock;

@@ -11,6 +11,8 @@ import {
   systemClock,
   systemRng,
 } from '@millrace/foundation';
+import { type Aggregator, AggregatorRegistry } from './aggregator.js';
+import { AggregatorService } from './aggregator-service.js';
 import { BackpressureService } from './backpressure-service.js';
 import { BulkActionService } from './bulk-action-service.js';
 import { DeadLetterService } from './dead-letter-service.js';
@@ -28,6 +30,8 @@ export interface BulkActionEngineOptions {
   readonly config?: BulkActionConfig | undefined;
   /** Who runs the jobs, one per type; more may be registered later. */
   readonly processors?: readonly JobProcessor<never, unknown>[] | undefined;
+  /** Who adds up the results of groups, one per processor type; more may be registered later. */
+  readonly aggregators?: readonly Aggregator[] | undefined;
   /** Where groups and jobs are (this process' memory); the engine starts and stops it. */
   readonly store?: BulkStore | undefined;
   readonly clock?: Clock | undefined;
@@ -37,10 +41,11 @@ export interface BulkActionEngineOptions {
   readonly threads?: ThreadRunner | undefined;
 }
 
-const listOption: OptionRule = { expected: 'a list of processors', accepts: Array.isArray };
+const listOption = (of: string): OptionRule => ({ expected: `a list of ${of}`, accepts: Array.isArray });
 const RULES = {
   config: objectOption('a configuration'),
-  processors: listOption,
+  processors: listOption('processors'),
+  aggregators: listOption('aggregators'),
   store: objectOption('a BulkStore', 'groups', 'views', 'gate', 'leases', 'start', 'stop'),
   clock: objectOption('a Clock', 'now', 'monotonicMs', 'setTimer'),
   rng: objectOption('an Rng', 'next', 'integer', 'fork'),
@@ -53,16 +58,18 @@ export class BulkActionEngine implements Service {
   readonly config: ResolvedBulkActionConfig;
   readonly store: BulkStore;
   readonly processors: ProcessorRegistry;
+  readonly aggregators: AggregatorRegistry;
   readonly service: BulkActionService;
   readonly pool: WorkerPool;
   readonly deadLetters: DeadLetterService;
   readonly idempotency: IdempotencyService;
   readonly backpressure: BackpressureService;
+  readonly aggregator: AggregatorService;
   readonly #lifecycle: Lifecycle;
 
   /**
    * @param options - see BulkActionEngineOptions.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `PROCESSOR_CONFLICT`.
+   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `PROCESSOR_CONFLICT`, `AGGREGATOR_CONFLICT`.
    */
   constructor(options: BulkActionEngineOptions = {}) {
     const given = resolveOptions<BulkActionEngineOptions>(
@@ -73,14 +80,25 @@ export class BulkActionEngine implements Service {
     const config = resolveBulkActionConfig(given.config);
     const store = given.store ?? new MemoryStore(config, { clock });
     const processors = new ProcessorRegistry(given.processors);
+    const aggregators = new AggregatorRegistry(given.aggregators);
     this.config = config;
     this.store = store;
     this.processors = processors;
+    this.aggregators = aggregators;
     this.service = new BulkActionService({ store, config, clock, rng: rng.fork('job ids') });
     this.deadLetters = new DeadLetterService({ store });
     this.idempotency = new IdempotencyService({ store, config, clock, rng: rng.fork('idempotency') });
     this.backpressure = new BackpressureService({ store, config });
-    this.pool = new WorkerPool({ store, config, processors, clock, rng: rng.fork('pool'), log, threads });
+    this.aggregator = new AggregatorService({
+      store,
+      config,
+      aggregators,
+      clock,
+      rng: rng.fork('aggregator'),
+      log,
+    });
+    const all = { store, config, processors, aggregators, clock, log, threads };
+    this.pool = new WorkerPool({ ...all, rng: rng.fork('pool') });
     this.#lifecycle = new Lifecycle('BulkActionEngine', {
       start: () => this.#open(),
       stop: () => this.#close(),

@@ -76,6 +76,11 @@ export const ERRORS = defineErrors('bulk-action', {
     status: 500,
     retryable: false,
   },
+  AGGREGATOR_CONFLICT: {
+    message: "There are two aggregators for '{type}'; a type has one",
+    status: 500,
+    retryable: false,
+  },
   LEASE_LOST: {
     message: 'The lease of job {job} is lost: somebody else may run it now',
     status: 409,

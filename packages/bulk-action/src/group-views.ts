@@ -11,6 +11,7 @@ import type {
   TenantShare,
   TenantView,
 } from './model.js';
+import type { ResolvedBulkActionConfig } from './options.js';
 import { type PageRequest, resolvePage } from './page-request.js';
 import type { BulkStore, GroupFilter } from './ports.js';
 import { groupNotFound, jobNotFound, optionInvalid } from './refusals.js';
@@ -31,10 +32,18 @@ const roundOption = integerOption({ min: 1 });
 /** Everything that can be asked of the engine without changing it. */
 export class GroupViews {
   readonly #store: Pick<BulkStore, 'views' | 'wakeUps'>;
+  readonly #config: Pick<ResolvedBulkActionConfig, 'congestion'>;
 
-  /** @param store - where groups and jobs are. */
-  constructor(store: Pick<BulkStore, 'views' | 'wakeUps'>) {
+  /**
+   * @param store - where groups and jobs are.
+   * @param config - by which back-offs are judged.
+   */
+  constructor(
+    store: Pick<BulkStore, 'views' | 'wakeUps'>,
+    config: Pick<ResolvedBulkActionConfig, 'congestion'>,
+  ) {
     this.#store = store;
+    this.#config = config;
   }
 
   /**
@@ -43,7 +52,7 @@ export class GroupViews {
    * @throws MillraceError `GROUP_NOT_FOUND`, `ID_INVALID`.
    */
   async getProgress(groupId: string): Promise<GroupProgress> {
-    return progressOf(await this.getGroup(groupId));
+    return progressOf(await this.getGroup(groupId), this.#config.congestion.baseBackoffMs);
   }
 
   /**

@@ -3,6 +3,19 @@
  *
  * @packageDocumentation
  */
+export {
+  type AggregationContext,
+  type Aggregator,
+  AggregatorRegistry,
+  DEFAULT_AGGREGATOR_TYPE,
+  defineAggregator,
+  type JobResult,
+} from './aggregator.js';
+export {
+  AggregatorService,
+  type AggregatorServiceDependencies,
+  type FinalizeAnswer,
+} from './aggregator-service.js';
 export { BackpressureService, type BackpressureServiceDependencies } from './backpressure-service.js';
 export {
   BulkActionService,
@@ -49,6 +62,7 @@ export type {
   JobInput,
   JobView,
   Moment,
+  NumberStatistics,
   Page,
   QueuesView,
   TenantPatch,
@@ -81,13 +95,16 @@ export {
   type WorkerPoolConfig,
 } from './options.js';
 export type { PageRequest } from './page-request.js';
-export type { PoolCounters } from './pool/counters.js';
+export { AggregationRunner } from './pool/aggregation.js';
+export type { PoolCounters, PoolHistograms } from './pool/counters.js';
 export { Dispatcher, type DispatcherStats } from './pool/dispatcher.js';
 export type { PoolEnvironment } from './pool/environment.js';
 export { Fetcher, type FetcherStats } from './pool/fetcher.js';
 export type { SettledTry } from './pool/job-tries.js';
 export { OrphanRecovery } from './pool/orphan-recovery.js';
+export type { AggregationOutcome } from './pool/run-aggregation.js';
 export type { PoolStatus, WorkerStatus } from './pool/status.js';
+export { type Watched, Watcher } from './pool/watcher.js';
 export { Worker } from './pool/worker.js';
 export { WorkerPool, type WorkerPoolOptions } from './pool/worker-pool.js';
 export {
@@ -95,6 +112,9 @@ export {
   type AddAnswer,
   type Admission,
   type AdmitReason,
+  type Aggregation,
+  type AggregationClaim,
+  type Aggregations,
   type BulkStore,
   type DeadLetterFilter,
   type DeadLetterStore,
@@ -111,11 +131,16 @@ export {
   INSTANCE_TTL_MS,
   type Instances,
   type Leases,
+  type LookAnswer,
   type NewJob,
+  RECONCILE_JOBS_MAX,
+  type ReconcileAnswer,
+  type StoredResult,
   type StoreViews,
   type Upkeep,
   type WakeUpKind,
   type WakeUps,
+  type Watch,
 } from './ports.js';
 export {
   defineProcessor,

@@ -48,7 +48,17 @@ export interface ReserveAnswer {
 
 /** What a try came to. */
 export type Outcome =
-  | { readonly kind: 'success'; readonly data?: string }
+  | {
+      readonly kind: 'success';
+      /** JSON, to be kept for the group's aggregation. */
+      readonly data?: string;
+      /** There was data that cannot be kept: counted in `resultsDropped`. */
+      readonly dropped?: true;
+      /** The type has an aggregator: when all jobs are done, the group's results are to be added up. */
+      readonly aggregate?: true;
+      /** Counted by name: how many, their sum, the least and the greatest. */
+      readonly numbers?: Readonly<Record<string, number>>;
+    }
   | {
       /** Again after `delayMs`; `spendsRetry` raises retryCount. */
       readonly kind: 'retry';
@@ -63,6 +73,8 @@ export type Outcome =
       readonly error: { readonly code: string; readonly message: string };
       readonly dead: boolean;
       readonly signature: string;
+      /** As of a success. */
+      readonly aggregate?: true;
     };
 
 /** One try reported. */

@@ -188,6 +188,14 @@ export interface DurationStatistics {
   readonly p99: number;
 }
 
+/** Numbers of one name that the results of a group gave. */
+export interface NumberStatistics {
+  readonly count: number;
+  readonly sum: number;
+  readonly min: number;
+  readonly max: number;
+}
+
 /** What came of a group in one round. */
 export interface GroupResult {
   readonly groupId: string;
@@ -195,6 +203,8 @@ export interface GroupResult {
   readonly status: GroupStatus;
   /** Why it failed; absent when it completed. */
   readonly code?: string;
+  /** The same in words, where there is more to say. */
+  readonly message?: string;
   readonly total: number;
   readonly success: number;
   readonly failed: number;
@@ -207,6 +217,12 @@ export interface GroupResult {
   readonly failedByCode: Readonly<Record<string, number>>;
   /** Up to `aggregator.failedDetailsMaxCount`. */
   readonly failedJobs: readonly FailedJob[];
+  /** What its aggregators made of the results: of one type its value, of several an object of values by type. */
+  readonly data?: unknown;
+  /** By the names that aggregators gave them. */
+  readonly numbers?: Readonly<Record<string, NumberStatistics>>;
+  /** Results that were too large to be kept, or are past their retention: `data` is without them. */
+  readonly resultsDropped?: number;
   readonly startedAt?: number;
   readonly endedAt: number;
   readonly durationMs: number;
@@ -260,6 +276,15 @@ export interface QueuesView {
   readonly liveSlots: number;
   readonly waitingSlots: number;
   readonly startsPerSecond: number;
+  /**
+   * How long the job has waited that has waited longest of those that are first in line: the first of ready, the first that
+   * is due in non-ready, and of each tenant that has a turn the first job of the group whose turn it is. 0 when nobody is.
+   * Jobs behind them may be older, by what the fair order took from them; who is paused, at a cap or waits for a rate of its
+   * own is in no line. Looked for among the first 32 tenants of a line: who has never been served is at its beginning.
+   */
+  readonly oldestWaitingMs: number;
+  /** Starts per second that congestion control allows now, by resource; one without a limit is not in it. */
+  readonly congestionRates?: Readonly<Record<string, number>>;
 }
 
 /** A job that failed for good after its retries, with a full copy of it. */

@@ -222,6 +222,50 @@ export interface Upkeep {
   sweep(max: number): Promise<{ readonly swept: number; readonly more: boolean; readonly nextInMs?: number }>;
 }
 
+/** What a look at the groups came to. */
+export interface LookAnswer {
+  /** Ended as FAILED by this look: `GROUP_TIMEOUT` or `DEADLINE_EXCEEDED`. */
+  readonly timedOut: readonly { readonly key: GroupKey; readonly code: string }[];
+  /** Groups looked at, those that have moved on meanwhile too. */
+  readonly looked: number;
+  /** Whether more are due now. */
+  readonly more: boolean;
+  /** When the next group is due; absent: none is. */
+  readonly nextInMs?: number;
+}
+
+/** What a comparison of counters with entries came to. */
+export interface ReconcileAnswer {
+  readonly looked: number;
+  /** Groups whose counters or entries were wrong, and are right now. Anything but 0 is a defect or somebody's hand. */
+  readonly repaired: number;
+  /** Where to go on; absent after the last group. */
+  readonly cursor?: string;
+}
+
+/** Groups that would never end by themselves; called by the Watcher. */
+export interface Watch {
+  /**
+   * Ends groups without progress for their `timeoutMs` and groups past their `deadline`: O(1) each, as `cancel` does. Progress
+   * is registration, the first start of a job and every settlement; the time of a pause does not count. Rings 'aggregate' for an
+   * aggregation older than `watcher.staleGroupThresholdMs` that nobody has taken up.
+   * @param max - groups to look at.
+   */
+  look(max: number): Promise<LookAnswer>;
+  /**
+   * Compares groups that have not ended with their entries, in the order of their registration, and repairs them. Groups of
+   * more than `RECONCILE_JOBS_MAX` jobs, and those whose ended rounds are still to be swept, are left alone.
+   * @param max - groups to look at.
+   * @param cursor - of the last answer; absent: from the first group on.
+   */
+  reconcile(max: number, cursor?: string): Promise<ReconcileAnswer>;
+}
+
+/** Groups of more jobs are not reconciled: one step would hold up everybody else. */
+export const RECONCILE_JOBS_MAX = 1000;
+/** How many numbers of arrival one reconciliation passes at most; most of an old engine belong to groups that are gone. */
+export const RECONCILE_SPAN = 10_000;
+
 /** Which dead letters; nothing given: all. */
 export interface DeadLetterFilter {
   readonly key?: GroupKey | undefined;
@@ -245,6 +289,74 @@ export interface DeadLetterStore {
   purge(filter: DeadLetterFilter, max: number): Promise<{ readonly moved: number; readonly more: boolean }>;
 }
 
+/** A group whose jobs are all done and whose results are to be added up. */
+export interface Aggregation {
+  readonly key: GroupKey;
+  readonly round: number;
+  /** Processor types of which a settlement asked for it, in the order they first did. */
+  readonly types: readonly string[];
+  readonly total: number;
+  readonly success: number;
+  readonly failed: number;
+  /** The first start and the last end of a job, milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly completedAt: number;
+}
+
+/** The answer to a claim. */
+export interface AggregationClaim {
+  /** What the token holds now; absent: nothing is free. */
+  readonly aggregation?: Aggregation;
+  /** Nothing is free now: when the next one will be, if there is one. */
+  readonly nextInMs?: number;
+}
+
+/** One stored result of a job. */
+export interface StoredResult {
+  readonly jobId: string;
+  readonly processorType: string;
+  /** JSON; absent when the processor gave nothing. */
+  readonly data?: string;
+}
+
+/**
+ * Adds up the results of groups; called by AggregationRunner and AggregatorService. A token names one claim and fences
+ * everybody else off; whoever holds it has a lock that expires. Where the group was cancelled, has timed out or belongs to
+ * another token, the answer is `lost` and nothing has changed.
+ */
+export interface Aggregations {
+  /**
+   * Takes the aggregation that has been free for longest. The same token again gets the same one, while it holds it.
+   * @param types - only those whose types are all among these; any without it. At most `AGGREGATION_LOOKS_MAX` are looked at.
+   */
+  claim(token: string, ttlMs: number, types?: readonly string[]): Promise<AggregationClaim>;
+  /** Takes that of one group; undefined when the group does not aggregate. */
+  claimGroup(key: GroupKey, token: string, ttlMs: number): Promise<AggregationClaim | undefined>;
+  /** Holds the lock for `ttlMs` from now; with 0 it is given back, and somebody else is woken. False when it is lost. */
+  renew(key: GroupKey, round: number, token: string, ttlMs: number): Promise<boolean>;
+  /** Results of a group in the order of their settlement. */
+  page(key: GroupKey, limit: number, cursor?: string): Promise<Page<StoredResult>>;
+  /**
+   * Writes the result and ends the round as COMPLETED, in one step.
+   * @param data - JSON.
+   */
+  finish(key: GroupKey, round: number, token: string, data?: string): Promise<'done' | 'lost'>;
+  /** Counts a failure: free again after a pause, or FAILED as `AGGREGATION_FAILED` past `AGGREGATION_RETRIES`. */
+  fail(key: GroupKey, round: number, token: string, message: string): Promise<'again' | 'failed' | 'lost'>;
+}
+
+/** How often an aggregation that failed is tried again. */
+export const AGGREGATION_RETRIES = 3;
+
+/** How long a failed aggregation rests, times its failures. */
+export const AGGREGATION_PAUSE_MS = 1000;
+
+/** How many free aggregations one claim passes over. */
+export const AGGREGATION_LOOKS_MAX = 100;
+
+/** How many names of numbers a group keeps; further ones are not counted. */
+export const NUMBER_NAMES_MAX = 100;
+
 /** What an instance says of itself with every heartbeat. */
 export interface Heartbeat {
   readonly id: string;
@@ -252,6 +364,8 @@ export interface Heartbeat {
   readonly slots: number;
   readonly waiting: number;
   readonly processorTypes: readonly string[];
+  /** The resource that each type calls, where that is not its own name; what was said last counts for all instances. */
+  readonly resources?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Who is alive; an instance not heard of for `INSTANCE_TTL_MS` is not. */
@@ -284,8 +398,8 @@ export interface IdempotencyStore {
   release(key: string, token: string): Promise<void>;
 }
 
-/** fetch: a turn may be taken, or a rate has to be waited for. work: ready has jobs, or a turn may be taken. dispatch: an earlier due time. */
-export type WakeUpKind = 'fetch' | 'work' | 'dispatch';
+/** fetch: a turn may be taken, or a rate has to be waited for. work: ready has jobs, or a turn may be taken. dispatch: an earlier due time. aggregate: a group's results wait to be added up. */
+export type WakeUpKind = 'fetch' | 'work' | 'dispatch' | 'aggregate';
 
 /** Hints; a lost one costs one interval. */
 export interface WakeUps {
@@ -304,7 +418,9 @@ export interface BulkStore {
   readonly gate: Gate;
   readonly leases: Leases;
   readonly upkeep: Upkeep;
+  readonly watch: Watch;
   readonly deadLetters: DeadLetterStore;
+  readonly aggregations: Aggregations;
   readonly instances: Instances;
   readonly once: IdempotencyStore;
   readonly wakeUps: WakeUps;

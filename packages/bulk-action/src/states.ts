@@ -42,6 +42,7 @@ export type JobStatus = (typeof JobStatus)[keyof typeof JobStatus];
  *  CREATED ──seal──▶ DISPATCHED ──first start──▶ RUNNING ──all done──▶ AGGREGATING ──▶ COMPLETED
  *     │ (first job started before: straight to RUNNING) ▲    ▲                │
  *     └─seal of an empty group──────────────────────────┼────┼─▶ COMPLETED    └─ reduce failed ──▶ FAILED
+ *                                                       │    ├── redrive: the same round ── AGGREGATING
  *                                                       │    └── redrive: round + 1 ── any ended state
  *  any state before the end ──cancelGroup──▶ CANCELLED, ──timeout, deadline──▶ FAILED
  * ```
@@ -66,7 +67,7 @@ export const GROUP_TRANSITIONS: Readonly<Record<GroupStatus, readonly GroupStatu
   CREATED: [DISPATCHED, RUNNING, AGGREGATING, COMPLETED, FAILED, CANCELLED],
   DISPATCHED: [RUNNING, AGGREGATING, COMPLETED, FAILED, CANCELLED],
   RUNNING: [AGGREGATING, COMPLETED, FAILED, CANCELLED],
-  AGGREGATING: [COMPLETED, FAILED, CANCELLED],
+  AGGREGATING: [RUNNING, COMPLETED, FAILED, CANCELLED],
   COMPLETED: [RUNNING],
   FAILED: [RUNNING],
   CANCELLED: [RUNNING],

@@ -19,6 +19,7 @@ const CONTRACT = {
   JOB_TIMEOUT: [504, true],
   PROCESSOR_NOT_FOUND: [500, true],
   PROCESSOR_CONFLICT: [500, false],
+  AGGREGATOR_CONFLICT: [500, false],
   LEASE_LOST: [409, true],
   ORPHANED: [500, false],
   RECORD_CORRUPTED: [500, false],

@@ -33,7 +33,9 @@ describe('states', () => {
       expect(next).toEqual(expect.arrayContaining(['COMPLETED', 'FAILED', 'CANCELLED']));
       const own = order.indexOf(status as (typeof order)[number]);
       expect(own).toBeGreaterThanOrEqual(0);
-      for (const later of next)
+      // Before the results are added up a failed job may be pending again: the one way back.
+      const forward = status === 'AGGREGATING' ? next.filter((later) => later !== 'RUNNING') : next;
+      for (const later of forward)
         if (!hasEnded(later)) expect(order.indexOf(later as never)).toBeGreaterThan(own);
     }
   });

@@ -1,8 +1,10 @@
 import { afterEach, describe } from 'vitest';
+import * as aggregating from './store-contract/aggregating.js';
 import * as changing from './store-contract/changing.js';
 import * as clocks from './store-contract/clocks.js';
 import { expectConservation } from './store-contract/conservation.js';
 import * as letters from './store-contract/dead-letters.js';
+import * as deadlines from './store-contract/deadlines.js';
 import { disordering } from './store-contract/disorder.js';
 import * as dispatching from './store-contract/dispatching.js';
 import * as gating from './store-contract/gating.js';
@@ -12,12 +14,15 @@ import * as leasing from './store-contract/leasing.js';
 import * as names from './store-contract/names.js';
 import * as ordering from './store-contract/ordering.js';
 import * as presence from './store-contract/presence.js';
+import { reconciling } from './store-contract/reconciling.js';
 import * as registering from './store-contract/registering.js';
 import { repeating } from './store-contract/repeating.js';
+import { limiting } from './store-contract/resources.js';
 import * as settling from './store-contract/settling.js';
 import type { OpenStore, StoreHarness } from './store-contract/tools.js';
 import { turning } from './store-contract/turns.js';
 import * as viewing from './store-contract/viewing.js';
+import * as watching from './store-contract/watching.js';
 
 /**
  * The one suite that every `BulkStore` passes. After each test every count must agree with every place.
@@ -82,6 +87,7 @@ function describeGate(open: OpenStore): void {
 }
 
 function describeLeases(open: OpenStore): void {
+  describe('bulk-action BA-3: limited resources', () => limiting(open));
   describe('bulk-action BA-5: reserve that takes turns', () => turning(open));
   describe('bulk-action BA-15: reserve', () => leasing.reserving(open));
   describe('bulk-action BA-18: reserve by several, and repeated', () => leasing.reservingAgain(open));
@@ -105,10 +111,19 @@ function describeLeases(open: OpenStore): void {
 }
 
 function describeEngine(open: OpenStore): void {
+  describe('bulk-action BA-13: what settlements leave', () => aggregating.gathering(open));
+  describe('bulk-action BA-13: groups that aggregate', () => aggregating.aggregatingGroups(open));
+  describe('bulk-action BA-13: claims', () => aggregating.claiming(open));
+  describe('bulk-action BA-13: the end of an aggregation', () => aggregating.finishing(open));
   describe('bulk-action BA-13: retention', () => keeping.keeping(open));
   describe('bulk-action BA-13: sweep', () => keeping.sweeping(open));
   describe('bulk-action BA-8: what dead letters keep', () => keeping.keepingLetters(open));
   describe('bulk-action BA-13: rounds', () => keeping.keepingRounds(open));
+  describe('bulk-action BA-14: groups without progress', () => watching.timingOut(open));
+  describe('bulk-action BA-14: what moves a timeout', () => watching.changingTimeouts(open));
+  describe('bulk-action BA-14: deadlines, and many groups', () => deadlines.watchingDeadlines(open));
+  describe('bulk-action BA-14: aggregations', () => deadlines.watchingAggregations(open));
+  describe('bulk-action BA-14: reconcile', () => reconciling(open));
   describe('bulk-action BA-18: instances', () => presence.living(open));
   describe('bulk-action BA-15: once only', () => presence.onceOnly(open));
   describe('bulk-action BA-5: wake-ups', () => hearing.waking(open));

@@ -3,7 +3,7 @@ import type { DeadLetterFilter, DeadLetterStore } from '../ports.js';
 import { groupIdOf } from '../rules/ids.js';
 import { hasEnded } from '../states.js';
 import type { DeadRecord } from './dead-records.js';
-import { expireAt, openRound } from './ending.js';
+import { expireAt, openRound, resumeRound } from './ending.js';
 import { joinLane } from './moves.js';
 import { JobRecord } from './records.js';
 import type { MemoryState } from './state.js';
@@ -125,6 +125,7 @@ function redrive(state: MemoryState, letter: DeadRecord): void {
   const { group, jobId } = letter;
   state.deadLetters.remove(letter);
   if (hasEnded(group.status)) openRound(state, group);
+  else if (group.status === 'AGGREGATING') resumeRound(state, group);
   group.failed -= 1;
   const ofCode = (group.failedByCode?.get(letter.code) ?? 1) - 1;
   if (ofCode > 0) group.failedByCode?.set(letter.code, ofCode);

@@ -52,6 +52,16 @@ export class Deque<T> {
     return -1;
   }
 
+  /** The items that pass, in order. Looks at every item. */
+  filter(passes: (item: T) => boolean): T[] {
+    const found: T[] = [];
+    for (let index = 0; index < this.#size; index++) {
+      const item = this.#slots[(this.#head + index) & (this.#slots.length - 1)] as T;
+      if (passes(item)) found.push(item);
+    }
+    return found;
+  }
+
   #grow(): void {
     if (this.#size < this.#slots.length) return;
     const slots = new Array<T | undefined>(Math.max(4, this.#slots.length * 2));

@@ -6,11 +6,36 @@ import { Deque } from './deque.js';
 import { endIdleEpochs, refresh } from './fair-queue.js';
 import type { GroupRecord } from './records.js';
 import type { MemoryState } from './state.js';
+import { noteProgress, watchGroup } from './watched.js';
 
 /** The one done-test, run by seal and by every settlement. */
 export function completeIfDone(state: MemoryState, group: GroupRecord): void {
   if (!group.sealed || hasEnded(group.status) || group.pending + group.inFlight > 0) return;
-  endRound(state, group, 'COMPLETED');
+  if (group.gathered && group.gathered.types.length > 0) beginAggregation(state, group);
+  else endRound(state, group, 'COMPLETED');
+}
+
+/** All jobs are done, and somebody wants their results added up first. */
+function beginAggregation(state: MemoryState, group: GroupRecord): void {
+  const { nowMs, wallMs } = state;
+  group.status = 'AGGREGATING';
+  group.aggregation = { sinceMs: nowMs, doneAt: wallMs, freeMs: nowMs, token: undefined, failures: 0 };
+  state.aggregations.put(group);
+  state.ring('aggregate');
+}
+
+function endAggregation(state: MemoryState, group: GroupRecord): void {
+  const { aggregation } = group;
+  if (!aggregation) return;
+  if (aggregation.token !== undefined) state.aggregationTokens.delete(aggregation.token);
+  state.aggregations.remove(group);
+  group.aggregation = undefined;
+}
+
+/** A failed job is pending again before the results were added up: the round goes on. */
+export function resumeRound(state: MemoryState, group: GroupRecord): void {
+  endAggregation(state, group);
+  group.status = 'RUNNING';
 }
 
 /**
@@ -44,20 +69,27 @@ export function cutRound(
   endIdleEpochs(state, tenant);
 }
 
-function endRound(
+/** What an aggregation adds to the result of a round. */
+type Made = Pick<GroupResult, 'data' | 'message'>;
+
+/** Ends the round of a group: its counters stay as they are. */
+export function endRound(
   state: MemoryState,
   group: GroupRecord,
   status: 'COMPLETED' | 'FAILED' | 'CANCELLED',
+  made: Made = {},
 ): void {
+  endAggregation(state, group);
   group.status = status;
   group.endedAt = state.wallMs;
   group.endedMs = state.nowMs;
   group.owner.openGroups -= 1;
+  state.watched.remove(group);
   if (group.paused) {
     group.paused = false;
     group.pausedMs += state.nowMs - group.pausedAt;
   }
-  group.results.push(resultOf(state, group));
+  group.results.push(resultOf(state, group, made));
   expireAt(state, group, state.nowMs + state.config.limits.jobRetentionMs);
   state.tell(status === 'COMPLETED' ? 'group.completed' : 'group.failed', group);
 }
@@ -75,13 +107,15 @@ export function openRound(state: MemoryState, group: GroupRecord): void {
   // Also when it was cut short before its seal: nobody can add to it any more, so it must be able to end.
   group.sealed = true;
   group.code = undefined;
+  group.aggregated = undefined;
   group.endedAt = undefined;
-  group.progressAt = state.wallMs;
+  noteProgress(state, group);
+  watchGroup(state, group);
   group.owner.openGroups += 1;
   state.expiries.remove(group);
 }
 
-function resultOf(state: MemoryState, group: GroupRecord): GroupResult {
+function resultOf(state: MemoryState, group: GroupRecord, made: Made): GroupResult {
   const { success, failed, cancelled, durations, startedAt } = group;
   const endedAt = state.wallMs;
   return {
@@ -89,6 +123,8 @@ function resultOf(state: MemoryState, group: GroupRecord): GroupResult {
     round: group.round,
     status: group.status,
     ...(group.code !== undefined && { code: group.code }),
+    ...made,
+    ...gatheredResult(group),
     total: group.registered,
     success,
     failed,
@@ -101,5 +137,14 @@ function resultOf(state: MemoryState, group: GroupRecord): GroupResult {
     ...(startedAt !== undefined && { startedAt }),
     endedAt,
     durationMs: startedAt === undefined ? 0 : Math.max(0, endedAt - startedAt),
+  };
+}
+
+function gatheredResult({ gathered }: GroupRecord): Pick<GroupResult, 'numbers' | 'resultsDropped'> {
+  if (!gathered) return {};
+  const numbers = [...gathered.numbers].map(([name, statistics]) => [name, { ...statistics }] as const);
+  return {
+    ...(numbers.length > 0 && { numbers: Object.fromEntries(numbers) }),
+    ...(gathered.dropped > 0 && { resultsDropped: gathered.dropped }),
   };
 }

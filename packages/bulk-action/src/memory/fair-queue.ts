@@ -1,44 +1,77 @@
 import { type Bucket, defaultBurst, nextSlotUs } from '../rules/gcra.js';
 import * as sfq from '../rules/sfq.js';
 import { hasEnded } from '../states.js';
-import { GroupRecord, type JobRecord, type TenantRecord } from './records.js';
+import { GroupRecord, type Hold, type JobRecord, type Seat, type TenantRecord } from './records.js';
 import type { MemoryState } from './state.js';
 
 /*
- * Who is next. A group is in its tenant's order exactly while it has a job that nothing but its rate may hold back; a
- * tenant is in the engine's order exactly while one of its groups is. `refresh` keeps both true after every change.
+ * Who is next. A group is in the order of one of its tenant's seats exactly while it has a job that nothing but a rate may
+ * hold back: in the seat of the resource that its first job calls when that is limited, else in the free one. A seat is
+ * in its line exactly while a group is in it. `refresh` keeps both true after every change.
  */
 
 const hasFreeSlot = ({ held, concurrency }: GroupRecord | TenantRecord): boolean =>
   concurrency === undefined || held < concurrency;
 
+/** The seat where a group with waiting jobs has to stand now. */
+export function seatWanted(state: MemoryState, group: GroupRecord): Seat {
+  const first = state.limited.size > 0 ? group.lane.peek() : undefined;
+  const resource = first && state.resourceOf(first);
+  return resource?.limited ? group.owner.seatIn(resource) : group.owner.free;
+}
+
 /** Puts a group and its tenant into the fair orders, or takes them out, as their state asks for. */
 export function refresh(state: MemoryState, group: GroupRecord): void {
-  const tenant = group.owner;
   const eligible =
     group.lane.size > 0 &&
     !group.paused &&
     !hasEnded(group.status) &&
     group.parkedAt < 0 &&
     hasFreeSlot(group);
-  if (!eligible) tenant.groups.remove(group);
-  else if (group.fairAt < 0) {
-    group.start = sfq.startTag(tenant.clock, group.tag);
-    tenant.groups.put(group);
+  const seat = eligible ? seatWanted(state, group) : undefined;
+  if (group.seat && group.seat !== seat) leaveSeat(group);
+  if (seat && !group.seat) {
+    group.start = sfq.startTag(seat.clock, tagIn(group, seat));
+    enterSeat(group, seat);
     state.announceTurn();
   }
-  refreshTenant(state, tenant);
+  refreshTenant(state, group.owner);
+}
+
+/** Into the order of a seat, with the start tag it has. */
+export function enterSeat(group: GroupRecord, seat: Seat): void {
+  group.seat = seat;
+  seat.groups.put(group);
+}
+
+/** Out of the order it stands in. */
+export function leaveSeat(group: GroupRecord): void {
+  group.seat?.groups.remove(group);
+  group.seat = undefined;
+}
+
+function tagIn(group: GroupRecord, seat: Seat): sfq.FairTag {
+  if (seat === group.owner.free) return group.tag;
+  if (group.away?.seat !== seat) group.away = { seat, tag: { finish: 0, epoch: 0 } };
+  return group.away.tag;
 }
 
 /** The same for a tenant alone. */
 export function refreshTenant(state: MemoryState, tenant: TenantRecord): void {
   // Somebody else's turn has come in the tenant: the refusal was not about it.
-  if (tenant.parkedAt >= 0 && tenant.groups.peek() !== tenant.parkedFor) state.parked.remove(tenant);
-  const eligible = tenant.groups.size > 0 && tenant.parkedAt < 0 && hasFreeSlot(tenant);
-  if (!eligible) state.fairTenants.remove(tenant);
-  else if (tenant.fairAt < 0) {
-    tenant.start = sfq.startTag(state.fairClock, tenant.tag);
-    state.fairTenants.put(tenant);
+  const { parkedFor } = tenant;
+  if (tenant.parkedAt >= 0 && parkedFor?.seat?.groups.peek() !== parkedFor) state.parked.remove(tenant);
+  const open = tenant.parkedAt < 0 && hasFreeSlot(tenant);
+  refreshSeat(state, tenant.free, open);
+  for (const seat of tenant.seats.values()) refreshSeat(state, seat, open);
+}
+
+function refreshSeat(state: MemoryState, seat: Seat, open: boolean): void {
+  const { seats, clock } = seat.line;
+  if (!open || seat.groups.size === 0) seats.remove(seat);
+  else if (seat.fairAt < 0) {
+    seat.start = sfq.startTag(clock, seat.tag);
+    seats.put(seat);
     state.announceTurn();
   }
 }
@@ -118,18 +151,38 @@ function chargeOf(state: MemoryState, job: JobRecord): number {
 export function takeTurn(state: MemoryState, job: JobRecord): void {
   const { group } = job;
   const tenant = group.owner;
+  const seat = group.seat ?? tenant.free;
   const charged = chargeOf(state, job);
-  sfq.serve(tenant.clock, group.tag, group.start, charged, groupWeight(state, group));
-  group.start = group.tag.finish;
-  tenant.groups.put(group);
-  sfq.serve(state.fairClock, tenant.tag, tenant.start, charged, tenantWeight(state, tenant));
-  tenant.start = tenant.tag.finish;
-  state.fairTenants.put(tenant);
-  job.hold = { charged, groupEpoch: tenant.clock.epoch, tenantEpoch: state.fairClock.epoch };
+  const tag = tagIn(group, seat);
+  sfq.serve(seat.clock, tag, group.start, charged, groupWeight(state, group));
+  group.start = tag.finish;
+  seat.groups.put(group);
+  const weight = tenantWeight(state, tenant);
+  serveSeat(seat, seat.start, charged, weight);
+  if (seat !== tenant.free) serveSeat(tenant.free, freeStart(state, tenant), charged, weight);
+  job.hold = {
+    charged,
+    seat,
+    groupEpoch: seat.clock.epoch,
+    seatEpoch: seat.line.clock.epoch,
+    freeEpoch: state.free.clock.epoch,
+  };
   group.held += 1;
   tenant.held += 1;
   state.held += 1;
+  if (seat.line.resource) seat.line.resource.held += 1;
 }
+
+function serveSeat(seat: Seat, start: number, charged: number, weight: number): void {
+  sfq.serve(seat.line.clock, seat.tag, start, charged, weight);
+  if (seat.fairAt < 0) return;
+  seat.start = seat.tag.finish;
+  seat.line.seats.put(seat);
+}
+
+/** Where a tenant stands among all: who was held back by a resource is not ahead of those who were not. */
+export const freeStart = (state: MemoryState, { free }: TenantRecord): number =>
+  free.fairAt >= 0 ? free.start : sfq.startTag(state.free.clock, free.tag);
 
 /**
  * Gives the cap slot of a job back, and corrects what its turn was charged.
@@ -143,29 +196,51 @@ export function endTurn(state: MemoryState, job: JobRecord, real?: number): void
   group.held -= 1;
   tenant.held -= 1;
   state.held -= 1;
+  const { resource } = hold.seat.line;
+  if (resource) {
+    resource.held -= 1;
+    if (resource.seats.size > 0) state.announceTurn();
+  }
   if (real !== undefined) {
-    const { charged, groupEpoch, tenantEpoch } = hold;
-    const byGroup = sfq.correction(tenant.clock, groupEpoch, charged, real, groupWeight(state, group));
-    const byTenant = sfq.correction(state.fairClock, tenantEpoch, charged, real, tenantWeight(state, tenant));
-    shift(group, byGroup);
-    if (group.fairAt >= 0) tenant.groups.put(group);
-    shift(tenant, byTenant);
-    if (tenant.fairAt >= 0) state.fairTenants.put(tenant);
+    correct(state, group, hold, real);
     if (real === 0) forgetParking(state, group);
   }
   refresh(state, group);
   endIdleEpochs(state, tenant);
 }
 
-function shift(scope: GroupRecord | TenantRecord, by: number): void {
-  scope.tag.finish += by;
-  if (scope.fairAt >= 0) scope.start += by;
+function correct(state: MemoryState, group: GroupRecord, hold: Hold, real: number): void {
+  const { charged, seat, groupEpoch, seatEpoch, freeEpoch } = hold;
+  const { free } = group.owner;
+  const byGroup = sfq.correction(seat.clock, groupEpoch, charged, real, groupWeight(state, group));
+  if (seat === free) group.tag.finish += byGroup;
+  else if (group.away?.seat === seat) group.away.tag.finish += byGroup;
+  if (group.seat === seat) {
+    group.start += byGroup;
+    seat.groups.put(group);
+  }
+  const weight = tenantWeight(state, group.owner);
+  shift(seat, sfq.correction(seat.line.clock, seatEpoch, charged, real, weight));
+  if (seat !== free) shift(free, sfq.correction(state.free.clock, freeEpoch, charged, real, weight));
+}
+
+function shift(seat: Seat, by: number): void {
+  seat.tag.finish += by;
+  if (seat.fairAt < 0) return;
+  seat.start += by;
+  seat.line.seats.put(seat);
 }
 
 /** Where nobody waits and nobody runs, nobody owes anything: old tags stop counting. */
 export function endIdleEpochs(state: MemoryState, tenant: TenantRecord): void {
-  if (tenant.laneJobs === 0 && tenant.held === 0) sfq.endEpoch(tenant.clock);
-  if (state.laneJobs === 0 && state.held === 0) sfq.endEpoch(state.fairClock);
+  if (tenant.laneJobs === 0 && tenant.held === 0) {
+    sfq.endEpoch(tenant.free.clock);
+    for (const seat of tenant.seats.values()) sfq.endEpoch(seat.clock);
+  }
+  if (state.laneJobs === 0 && state.held === 0) {
+    sfq.endEpoch(state.free.clock);
+    for (const { clock } of state.resources.values()) sfq.endEpoch(clock);
+  }
 }
 
 /** Changes weights so that what is owed in work stays the same and the next turn knows the new weight. */
@@ -177,19 +252,32 @@ export function reweigh(
 ): void {
   const before = { group: group && groupWeight(state, group), tenant: tenantWeight(state, tenant) };
   change();
-  if (group && before.group !== undefined) {
-    rescaleTags(group, tenant.clock, before.group / groupWeight(state, group));
-    if (group.fairAt >= 0) tenant.groups.put(group);
+  if (group && before.group !== undefined) rescaleGroup(group, before.group / groupWeight(state, group));
+  const factor = before.tenant / tenantWeight(state, tenant);
+  for (const seat of [tenant.free, ...tenant.seats.values()]) {
+    const { clock, seats } = seat.line;
+    const start = rescaled(seat.tag, clock, seat.start, factor);
+    if (seat.fairAt < 0) continue;
+    seat.start = start;
+    seats.put(seat);
   }
-  rescaleTags(tenant, state.fairClock, before.tenant / tenantWeight(state, tenant));
-  if (tenant.fairAt >= 0) state.fairTenants.put(tenant);
 }
 
-function rescaleTags(scope: GroupRecord | TenantRecord, clock: sfq.FairClock, factor: number): void {
-  if (factor === 1 || scope.tag.epoch !== clock.epoch) return;
-  if (scope.tag.finish > clock.virtual) scope.tag.finish = sfq.reweigh(clock, scope.tag.finish, factor, 1);
-  if (scope.fairAt >= 0 && scope.start > clock.virtual)
-    scope.start = sfq.reweigh(clock, scope.start, factor, 1);
+function rescaleGroup(group: GroupRecord, factor: number): void {
+  const { free } = group.owner;
+  const { seat, away } = group;
+  const freeStart = rescaled(group.tag, free.clock, group.start, factor);
+  const awayStart = away ? rescaled(away.tag, away.seat.clock, group.start, factor) : group.start;
+  if (!seat) return;
+  group.start = seat === free ? freeStart : awayStart;
+  seat.groups.put(group);
+}
+
+/** Rescales a finish tag in place and answers the start tag rescaled. */
+function rescaled(tag: sfq.FairTag, clock: sfq.FairClock, start: number, factor: number): number {
+  if (factor === 1 || tag.epoch !== clock.epoch) return start;
+  if (tag.finish > clock.virtual) tag.finish = sfq.reweigh(clock, tag.finish, factor, 1);
+  return start > clock.virtual ? sfq.reweigh(clock, start, factor, 1) : start;
 }
 
 /** The rate of a group, a tenant or the engine; undefined when it has none. */

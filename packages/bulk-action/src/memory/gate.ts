@@ -1,7 +1,19 @@
 import type { Admission, AdmitReason, DispatchAnswer, FetchAnswer, Gate } from '../ports.js';
-import { bucketOf, globalBucket, parkGroup, parkTenant, slotOf, unparkDue } from './fair-queue.js';
+import {
+  bucketOf,
+  enterSeat,
+  freeStart,
+  globalBucket,
+  leaveSeat,
+  parkGroup,
+  parkTenant,
+  refresh,
+  seatWanted,
+  slotOf,
+  unparkDue,
+} from './fair-queue.js';
 import { bury, enterNonReady, failOverdue, isLive, isOverdue, laneToReady, nonReadyToLane } from './moves.js';
-import type { GroupRecord, JobRecord } from './records.js';
+import type { GroupRecord, JobRecord, ResourceRecord, Seat } from './records.js';
 import type { MemoryState } from './state.js';
 
 /**
@@ -18,10 +30,17 @@ export interface Looks {
   rejected: number;
   /** When the engine has its next token, when that is what stopped the step. */
   globalSlotUs: number;
+  /** Resources that let nothing more through in this step, with the time of their next token; 0: when one ends. */
+  readonly blocked: Map<ResourceRecord, number>;
 }
 
 /** For a step that moves at most so many jobs. */
-export const newLooks = (moves: number): Looks => ({ left: moves + LOOKS_MAX, rejected: 0, globalSlotUs: 0 });
+export const newLooks = (moves: number): Looks => ({
+  left: moves + LOOKS_MAX,
+  rejected: 0,
+  globalSlotUs: 0,
+  blocked: new Map(),
+});
 
 /** The gate on the memory state. */
 export const memoryGate = (state: MemoryState): Gate => ({
@@ -41,9 +60,15 @@ export const memoryGate = (state: MemoryState): Gate => ({
     }),
 });
 
-/** When group, tenant and engine all have their tokens for a start that comes now. */
-export function rateSlot(state: MemoryState, group: GroupRecord, cost: number): number {
+/** When resource, group, tenant and engine all have their tokens for a start that comes now. */
+export function rateSlot(
+  state: MemoryState,
+  group: GroupRecord,
+  cost: number,
+  resource?: ResourceRecord,
+): number {
   return Math.max(
+    resource ? slotOf(state, bucketOf(state, resource), cost, 0) : 0,
     slotOf(state, bucketOf(state, group), cost, 0),
     slotOf(state, bucketOf(state, group.owner), cost, 0),
     slotOf(state, globalBucket(state), cost, 0),
@@ -64,7 +89,7 @@ function fetch(state: MemoryState, max: number): FetchAnswer {
   const room = state.readyJobs < bound;
   // The caller is told below when to come again: waking it as well would make it look twice.
   state.unring('fetch');
-  const nextInMs = looks.left <= 0 ? 0 : nextLook(state, looks.globalSlotUs);
+  const nextInMs = looks.left <= 0 ? 0 : nextLook(state, looks);
   return {
     ready,
     nonReady: 0,
@@ -75,9 +100,14 @@ function fetch(state: MemoryState, max: number): FetchAnswer {
 }
 
 /** When something that a rate holds back may go on. */
-function nextLook(state: MemoryState, globalSlotUs: number): number | undefined {
-  const slotUs = globalSlotUs || state.parked.peek()?.parkedUntilUs;
-  return slotUs === undefined ? undefined : Math.max(0, Math.ceil((slotUs - state.nowUs) / 1000));
+function nextLook(state: MemoryState, { globalSlotUs, blocked }: Looks): number | undefined {
+  const slots = [...blocked.values()].filter((slotUs) => slotUs > 0);
+  const parkedUs = state.parked.peek()?.parkedUntilUs;
+  if (parkedUs !== undefined) slots.push(parkedUs);
+  const slotUs = globalSlotUs || Math.min(...slots);
+  return slotUs === Number.POSITIVE_INFINITY
+    ? undefined
+    : Math.max(0, Math.ceil((slotUs - state.nowUs) / 1000));
 }
 
 /**
@@ -89,7 +119,7 @@ export function nextGroup(state: MemoryState, looks: Looks): GroupRecord | undef
   if (maxShare >= 1) return firstAllowed(state, looks);
   const most = Math.ceil(maxShare * state.slots().live);
   if (most === 0) return firstAllowed(state, looks);
-  const passed: { group: GroupRecord; start: number; tenantStart: number }[] = [];
+  const passed: { group: GroupRecord; seat: Seat; start: number; seatStart: number }[] = [];
   let found: GroupRecord | undefined;
   while (passed.length < SHARE_SCAN_MAX) {
     const group = firstAllowed(state, looks);
@@ -97,17 +127,17 @@ export function nextGroup(state: MemoryState, looks: Looks): GroupRecord | undef
       found = group;
       break;
     }
-    const tenant = group.owner;
-    passed.push({ group, start: group.start, tenantStart: tenant.start });
-    tenant.groups.remove(group);
-    if (tenant.groups.size === 0) state.fairTenants.remove(tenant);
+    const seat = group.seat as Seat;
+    passed.push({ group, seat, start: group.start, seatStart: seat.start });
+    leaveSeat(group);
+    if (seat.groups.size === 0) seat.line.seats.remove(seat);
   }
   // Back into the orders with the tags they had: being passed over costs and earns nothing.
-  for (const { group, start, tenantStart } of passed) {
+  for (const { group, seat, start, seatStart } of passed) {
     group.start = start;
-    group.owner.groups.put(group);
-    if (group.owner.fairAt < 0) group.owner.start = tenantStart;
-    state.fairTenants.put(group.owner);
+    enterSeat(group, seat);
+    if (seat.fairAt < 0) seat.start = seatStart;
+    seat.line.seats.put(seat);
   }
   // All are at their share. Only a worker that really waits is worth going beyond it: when the next one gets free, whose
   // worker it was is below its share again and takes the turn.
@@ -119,22 +149,58 @@ export function nextGroup(state: MemoryState, looks: Looks): GroupRecord | undef
 const leastHolding = ([first, ...others]: readonly GroupRecord[]): GroupRecord | undefined =>
   first && others.reduce((least, group) => (group.held < least.held ? group : least), first);
 
+/** Whether a resource lets a job of this cost through now; else it is not asked again in this step. */
+function letsThrough(state: MemoryState, looks: Looks, resource: ResourceRecord, cost: number): boolean {
+  const { concurrency, held, readyCost } = resource;
+  const full = concurrency !== undefined && held >= concurrency;
+  const slotUs = slotOf(state, bucketOf(state, resource), cost, readyCost);
+  if (!full && slotUs <= state.nowUs) return true;
+  looks.blocked.set(resource, full ? 0 : slotUs);
+  return false;
+}
+
+/** The seat whose turn it is: the first of a line that is not blocked, and of those the one that is due first among all. */
+function nextSeat(state: MemoryState, { blocked }: Looks): Seat | undefined {
+  let best = state.free.seats.peek();
+  if (state.limited.size === 0) return best;
+  for (const resource of state.limited) {
+    const seat = blocked.has(resource) ? undefined : resource.seats.peek();
+    if (seat && (!best || isDueBefore(state, seat, best))) best = seat;
+  }
+  return best;
+}
+
+function isDueBefore(state: MemoryState, a: Seat, b: Seat): boolean {
+  const [startA, startB] = [freeStart(state, a.tenant), freeStart(state, b.tenant)];
+  return startA < startB || (startA === startB && a.seq <= b.seq);
+}
+
 function firstAllowed(state: MemoryState, looks: Looks): GroupRecord | undefined {
   for (; looks.left > 0; looks.left--) {
-    const tenant = state.fairTenants.peek();
-    const group = tenant?.groups.peek();
+    const seat = nextSeat(state, looks);
+    const group = seat?.groups.peek();
     const job = group?.lane.peek();
-    if (!tenant || !group || !job) return undefined;
+    if (!seat || !group || !job) return undefined;
     if (isOverdue(state, job)) {
       failOverdue(state, job);
       looks.rejected += 1;
       continue;
     }
+    if (seatWanted(state, group) !== seat) {
+      // What its first job calls has become limited, or is no longer.
+      refresh(state, group);
+      continue;
+    }
+    const tenant = group.owner;
     const groupSlot = slotOf(state, bucketOf(state, group), job.cost, group.readyCost);
     const tenantSlot = slotOf(state, bucketOf(state, tenant), job.cost, tenant.readyCost);
     if (groupSlot > state.nowUs || tenantSlot > state.nowUs) {
       if (groupSlot > state.nowUs) parkGroup(state, group, groupSlot);
       else parkTenant(state, group, tenantSlot);
+      looks.rejected += 1;
+      continue;
+    }
+    if (seat.line.resource && !letsThrough(state, looks, seat.line.resource, job.cost)) {
       looks.rejected += 1;
       continue;
     }
@@ -218,7 +284,9 @@ function admit(state: MemoryState, job: JobRecord): Admission {
   if (isFull(group)) return refused('GROUP_CAP');
   if (isFull(group.owner)) return refused('TENANT_CAP');
   if (state.readyJobs >= state.readyBound()) return refused('READY_FULL');
+  const resource = state.resourceOf(job);
   const slotUs = Math.max(
+    resource ? slotOf(state, bucketOf(state, resource), job.cost, resource.readyCost) : 0,
     slotOf(state, bucketOf(state, group), job.cost, group.readyCost),
     slotOf(state, bucketOf(state, group.owner), job.cost, group.owner.readyCost),
     slotOf(state, globalBucket(state), job.cost, state.readyCost),

@@ -8,6 +8,7 @@ import { bucketOf, refresh, refreshTenant, reweigh, unpark } from './fair-queue.
 import { joinLane, joinNonReady } from './moves.js';
 import { GroupRecord, JobRecord, type TenantRecord } from './records.js';
 import type { MemoryState } from './state.js';
+import { endQuietPause, noteProgress, watchGroup } from './watched.js';
 
 /** Groups and tenants on the memory state. */
 export const memoryGroups = (state: MemoryState): GroupStore => ({
@@ -42,6 +43,8 @@ function register(state: MemoryState, definition: GroupDefinition): GroupRecord 
   owner.openGroups += 1;
   state.groups.set(key, group);
   state.groupsBySeq.set(group.seq, group);
+  noteProgress(state, group);
+  watchGroup(state, group);
   return group;
 }
 
@@ -68,7 +71,7 @@ function add(
     if (delayMs > 0) joinNonReady(state, record, delayMs);
     else joinLane(state, record);
   }
-  if (fresh.length > 0) group.progressAt = state.wallMs;
+  if (fresh.length > 0) noteProgress(state, group);
   return {
     kind: 'added',
     added: fresh.length,
@@ -130,7 +133,11 @@ function setPaused(state: MemoryState, group: GroupRecord, paused: boolean): boo
   if (group.paused === paused) return false;
   group.paused = paused;
   if (paused) group.pausedAt = state.nowMs;
-  else group.pausedMs += state.nowMs - group.pausedAt;
+  else {
+    group.pausedMs += state.nowMs - group.pausedAt;
+    endQuietPause(state, group);
+  }
+  watchGroup(state, group);
   refresh(state, group);
   return true;
 }
@@ -143,6 +150,7 @@ function updateGroup(state: MemoryState, group: GroupRecord, patch: GroupPatch):
   if (patch.timeoutMs !== undefined) group.timeoutMs = patch.timeoutMs;
   if (patch.deadline !== undefined)
     group.deadline = patch.deadline === null ? undefined : toMs(patch.deadline);
+  watchGroup(state, group);
   updateLimits(state, group, patch);
   refresh(state, group);
 }

@@ -31,6 +31,26 @@ export class IndexedHeap<T extends Record<K, number>, K extends string> {
     return this.#items[0];
   }
 
+  /**
+   * The first items in order, in O(count²) however many there are.
+   * @param count - how many at most.
+   */
+  first(count: number): T[] {
+    const items = this.#items;
+    const found: T[] = [];
+    // An item comes after the one above it: only those below what was found can be next.
+    const next = items.length > 0 ? [0] : [];
+    while (found.length < count && next.length > 0) {
+      let least = 0;
+      for (let n = 1; n < next.length; n++)
+        if (this.#before(items[next[n] as number] as T, items[next[least] as number] as T)) least = n;
+      const [at] = next.splice(least, 1) as [number];
+      found.push(items[at] as T);
+      for (const below of [2 * at + 1, 2 * at + 2]) if (below < items.length) next.push(below);
+    }
+    return found;
+  }
+
   /** Whether the item is in this heap. */
   has(item: T): boolean {
     return item[this.#field] >= 0 && this.#items[item[this.#field]] === item;

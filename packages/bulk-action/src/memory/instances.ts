@@ -8,6 +8,8 @@ export const memoryInstances = (state: MemoryState): Instances => ({
       const known = state.instances.get(instance.id);
       const { seq = 0, answer = [], suspects = 0 } = known ?? {};
       state.instances.set(instance.id, { ...instance, seenMs: state.nowMs, seq, answer, suspects });
+      for (const type of instance.processorTypes)
+        state.resourceNames.set(type, instance.resources?.[type] ?? type);
     }),
   leave: async (instanceId) => state.step(() => void state.instances.delete(instanceId)),
   list: async () =>

@@ -17,6 +17,7 @@ import { signatureOf } from '../rules/signature.js';
 import type { GroupStatus, JobStatus } from '../states.js';
 import { bucketOf, globalBucket, unparkDue } from './fair-queue.js';
 import { enterReadyInTurn, LOOKS_MAX, newLooks, nextGroup, rateSlot } from './gate.js';
+import { gather } from './gather.js';
 import {
   bury,
   deadlineOf,
@@ -35,6 +36,7 @@ import {
 } from './moves.js';
 import { comesBeforeByName, type JobRecord } from './records.js';
 import type { InstanceRecord, MemoryState } from './state.js';
+import { noteProgress } from './watched.js';
 
 /** Weight of the newest try in the mean time of tries. */
 const ESTIMATE_SHARE = 0.2;
@@ -86,7 +88,7 @@ function wakeOthers(
 ): void {
   // Those that turns rang for are taken already.
   state.unring('work');
-  const mayTurn = state.fairTenants.size > 0;
+  const mayTurn = state.mayTurn();
   // Whoever takes turns and is satisfied takes the next ones too. Else a rate or a bound was in the way: the Fetcher waits for it.
   if (mayTurn && (waiting > 0 || !tookTurns) && state.readyJobs < state.readyBound()) state.ring('fetch');
   // Handed on from process to process; or this step has reached its bound over many that might not start.
@@ -158,7 +160,7 @@ function startable(
     return 'no';
   }
   if (instance.suspects > 0 && isSuspect(state, job)) return 'aside';
-  const waitUs = rateSlot(state, group, job.cost) - state.nowUs;
+  const waitUs = rateSlot(state, group, job.cost, job.hold?.seat.line.resource) - state.nowUs;
   if (waitUs <= 0) return 'start';
   group.rateDenied += 1;
   enterNonReady(state, job, 'RATE_LIMITED', Math.ceil(waitUs / 1000), 0);
@@ -182,6 +184,8 @@ function start(state: MemoryState, job: JobRecord, instance: InstanceRecord): Le
   spendFrom(state, group, bucketOf(state, group), job.cost);
   spendFrom(state, tenant, bucketOf(state, tenant), job.cost);
   spendFrom(state, state, globalBucket(state), job.cost);
+  const resource = job.hold?.seat.line.resource;
+  if (resource) spendFrom(state, resource, bucketOf(state, resource), job.cost);
   job.token = state.nextToken();
   job.attempts += 1;
   job.startedAt = state.wallMs;
@@ -191,7 +195,7 @@ function start(state: MemoryState, job: JobRecord, instance: InstanceRecord): Le
   readyToFlight(state, job, { instanceId: instance.id, suspect, leaseUntilMs, sinceMs: state.nowMs });
   tenant.served += job.cost;
   countEvents(tenant.servedWindow, state.nowMs, job.cost);
-  if (job.attempts === 1) group.progressAt = state.wallMs;
+  if (job.attempts === 1) noteProgress(state, group);
   if (group.startedAt === undefined) {
     group.startedAt = state.wallMs;
     if (group.status === 'DISPATCHED') group.status = 'RUNNING';
@@ -280,9 +284,11 @@ function settle(state: MemoryState, settlement: Settlement): SettleAnswer {
 function apply(state: MemoryState, job: JobRecord, outcome: Outcome, durationMs: number): void {
   switch (outcome.kind) {
     case 'success':
+      gather(state, job, outcome);
       succeed(state, job, durationMs);
       return;
     case 'failure': {
+      gather(state, job, outcome);
       const deadSignature = outcome.dead ? outcome.signature : undefined;
       fail(state, job, outcome.error, { durationMs, deadSignature });
       return;

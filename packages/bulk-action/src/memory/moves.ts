@@ -7,6 +7,7 @@ import { completeIfDone } from './ending.js';
 import { endIdleEpochs, endTurn, forgetParking, refresh, takeTurn } from './fair-queue.js';
 import type { Flight, GroupRecord, JobRecord } from './records.js';
 import type { MemoryState } from './state.js';
+import { noteProgress } from './watched.js';
 
 /*
  * The arrows between the places of a job. Every counter is changed here and where a round ends, nowhere else, together
@@ -47,6 +48,7 @@ function leave(state: MemoryState, job: JobRecord): void {
       group.readyCost -= job.cost;
       tenant.readyCost -= job.cost;
       state.readyCost -= job.cost;
+      countResource(job, -job.cost);
       state.readyJobs -= 1;
       if (live) group.ready -= 1;
       break;
@@ -69,6 +71,12 @@ function leave(state: MemoryState, job: JobRecord): void {
       return;
   }
   if (live) countPending(state, job, -1);
+}
+
+/** A job whose turn came in the line of a limited resource. */
+function countResource({ hold }: JobRecord, cost: number): void {
+  const resource = hold?.seat.line.resource;
+  if (resource) resource.readyCost += cost;
 }
 
 function forgetSuspect(state: MemoryState, { flight }: JobRecord): void {
@@ -125,6 +133,7 @@ export function laneToReady(state: MemoryState, job: JobRecord): void {
   group.readyCost += job.cost;
   tenant.readyCost += job.cost;
   state.readyCost += job.cost;
+  countResource(job, job.cost);
   state.readyJobs += 1;
   group.ready += 1;
   countPending(state, job, 1);
@@ -280,7 +289,7 @@ function end(state: MemoryState, job: JobRecord, durationMs: number | undefined,
   leave(state, job);
   job.place = 'DONE';
   job.endedAt = state.wallMs;
-  group.progressAt = state.wallMs;
+  noteProgress(state, group);
   if (durationMs !== undefined) recordDuration(group.durations, durationMs);
   countEvents(group.settledWindow, state.nowMs, 1);
   count();

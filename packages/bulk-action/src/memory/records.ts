@@ -1,11 +1,13 @@
 import type { SettleAnswer } from '../lease.js';
 import type { FailedJob, FailedTry, GroupResult } from '../model.js';
+import type { ResourceConfig } from '../options.js';
 import type { GroupDefinition, NewJob } from '../ports.js';
 import { type Histogram, newHistogram } from '../rules/histogram.js';
 import { newRateWindow, type RateWindow } from '../rules/rate-window.js';
 import type { FairClock, FairTag } from '../rules/sfq.js';
 import type { GroupStatus, JobPlace, NonReadyReason, PriorityLevel } from '../states.js';
 import { Deque } from './deque.js';
+import type { AggregationLock, Gathered } from './gathered.js';
 import { IndexedHeap } from './indexed-heap.js';
 
 /** Who comes first in a fair order: the least start tag, then who arrived first. */
@@ -19,7 +21,70 @@ export type FairHeap<T extends { start: number; seq: number; fairAt: number }> =
 export const fairHeap = <T extends { start: number; seq: number; fairAt: number }>(): FairHeap<T> =>
   new IndexedHeap<T, 'fairAt'>('fairAt', byStart);
 
-/** What groups and tenants have in common: a weight, limits, tags, and what they hold. */
+/**
+ * An order of tenants with a virtual time of its own: one for all whose work is held back by nothing that is called, and
+ * one for each resource that is limited. What a limited resource lets through is shared by weight, and who waits for it
+ * holds nobody else back.
+ */
+export interface FairLine {
+  readonly clock: FairClock;
+  readonly seats: FairHeap<Seat>;
+  /** Absent: the line of those who wait for no limited resource. */
+  readonly resource?: ResourceRecord;
+}
+
+/** A tenant in one line, with the order of those of its groups that wait there. */
+export class Seat {
+  readonly tenant: TenantRecord;
+  readonly line: FairLine;
+  readonly tag: FairTag = { finish: 0, epoch: 0 };
+  /** The start tag while it is in the line. */
+  start = 0;
+  fairAt = -1;
+  /** Of the order of its groups. */
+  readonly clock: FairClock = { virtual: 0, epoch: 1 };
+  readonly groups: FairHeap<GroupRecord> = fairHeap();
+
+  constructor(tenant: TenantRecord, line: FairLine) {
+    this.tenant = tenant;
+    this.line = line;
+  }
+
+  get seq(): number {
+    return this.tenant.seq;
+  }
+}
+
+/** A service that processors call, with its limits. */
+export class ResourceRecord implements FairLine {
+  readonly name: string;
+  readonly rps: number | undefined;
+  readonly concurrency: number | undefined;
+  readonly burst: undefined;
+  readonly clock: FairClock = { virtual: 0, epoch: 1 };
+  readonly seats: FairHeap<Seat> = fairHeap();
+  tatUs = 0;
+  /** Cost in ready, and jobs in ready and in flight. */
+  readyCost = 0;
+  held = 0;
+
+  constructor(name: string, { rps, concurrency }: ResourceConfig) {
+    this.name = name;
+    this.rps = rps;
+    this.concurrency = concurrency;
+  }
+
+  get resource(): this {
+    return this;
+  }
+
+  /** Whether anything holds its jobs back. */
+  get limited(): boolean {
+    return this.rps !== undefined || this.concurrency !== undefined;
+  }
+}
+
+/** What groups and tenants have in common: a weight, limits, and what they hold. */
 abstract class Scope {
   /** Arrival: ties go to whoever came first. */
   readonly seq: number;
@@ -27,10 +92,6 @@ abstract class Scope {
   rps: number | undefined;
   burst: number | undefined;
   concurrency: number | undefined;
-  readonly tag: FairTag = { finish: 0, epoch: 0 };
-  /** The start tag while it is in the fair order. */
-  start = 0;
-  fairAt = -1;
   /** When its next rate slot is, while it is parked for it. */
   parkedUntilUs = 0;
   parkedAt = -1;
@@ -57,8 +118,9 @@ export class TenantRecord extends Scope {
   own: GroupRecord | undefined;
   /** Whether somebody has set its weight or limits: then it outlives its groups. */
   configured = false;
-  readonly clock: FairClock = { virtual: 0, epoch: 1 };
-  readonly groups: FairHeap<GroupRecord> = fairHeap();
+  /** Its seat where no limited resource is waited for, and those in the lines of limited resources. */
+  readonly free: Seat;
+  readonly seats = new Map<ResourceRecord, Seat>();
   /** Whose first job had no token, while the tenant is parked. */
   parkedFor: GroupRecord | undefined;
   /** Groups with a record, and those that have not ended. */
@@ -70,9 +132,20 @@ export class TenantRecord extends Scope {
   served = 0;
   readonly servedWindow: RateWindow = newRateWindow();
 
-  constructor(id: string, seq: number) {
+  constructor(id: string, seq: number, line: FairLine) {
     super(seq);
     this.id = id;
+    this.free = new Seat(this, line);
+  }
+
+  /** Its seat in the line of a limited resource. */
+  seatIn(resource: ResourceRecord): Seat {
+    let seat = this.seats.get(resource);
+    if (!seat) {
+      seat = new Seat(this, resource);
+      this.seats.set(resource, seat);
+    }
+    return seat;
   }
 
   get name(): string {
@@ -106,6 +179,19 @@ export class GroupRecord extends Scope {
   /** The same by the store's time, for retention. */
   endedMs = 0;
   progressAt: number;
+  /** The same by the store's time, and from when on a group that was paused since counts as quiet. */
+  progressMs = 0;
+  quietFromMs = 0;
+  /** When the watcher looks at it next. */
+  lookMs = 0;
+  lookAt = -1;
+  /** Where it stands, while it is in a fair order: the start tag there. */
+  seat: Seat | undefined;
+  start = 0;
+  fairAt = -1;
+  /** Its tag in the free line of its tenant, and in the line of a limited resource where it stood last. */
+  readonly tag: FairTag = { finish: 0, epoch: 0 };
+  away: { readonly seat: Seat; readonly tag: FairTag } | undefined;
   lane = new Deque<JobRecord>();
   jobs: Map<string, JobRecord> = new Map();
   /** In the order of registration, for listings. */
@@ -131,6 +217,13 @@ export class GroupRecord extends Scope {
   progressEventAt = Number.NEGATIVE_INFINITY;
   /** One for each round that has ended, the last one last. */
   readonly results: GroupResult[] = [];
+  /** What its jobs have left for its aggregation, over all rounds. */
+  gathered: Gathered | undefined;
+  /** The lock on it, while the group is AGGREGATING. */
+  aggregation: AggregationLock | undefined;
+  aggregationAt = -1;
+  /** The last answer of its round to an aggregation: a repeat gets the same. */
+  aggregated: { readonly token: string; readonly answer: 'done' | 'again' | 'failed' } | undefined;
   deadLetters = 0;
   /** Sweeps of ended rounds that are still to be done. */
   graves = 0;
@@ -170,8 +263,11 @@ export class GroupRecord extends Scope {
 /** What a job was charged when it entered ready; there exactly while it holds a cap slot. */
 export interface Hold {
   readonly charged: number;
+  /** Whose turn it was, in which epochs. */
+  readonly seat: Seat;
   readonly groupEpoch: number;
-  readonly tenantEpoch: number;
+  readonly seatEpoch: number;
+  readonly freeEpoch: number;
 }
 
 /** A lease; there exactly while the job is in flight. */

@@ -6,17 +6,17 @@ import { type Heartbeat, INSTANCE_TTL_MS, type WakeUpKind } from '../ports.js';
 import { groupIdOf } from '../rules/ids.js';
 import { newRateWindow, type RateWindow, ratePerSecond } from '../rules/rate-window.js';
 import { readyBound } from '../rules/ready-bound.js';
-import type { FairClock } from '../rules/sfq.js';
 import type { NonReadyReason } from '../states.js';
 import { DeadRecords } from './dead-records.js';
 import { Deque } from './deque.js';
 import { IndexedHeap } from './indexed-heap.js';
 import {
   comesBeforeByName,
-  type FairHeap,
+  type FairLine,
   fairHeap,
   type GroupRecord,
   type JobRecord,
+  ResourceRecord,
   TenantRecord,
 } from './records.js';
 
@@ -58,8 +58,13 @@ export class MemoryState {
   readonly groups = new Map<string, GroupRecord>();
   readonly groupsBySeq = new Map<number, GroupRecord>();
   readonly tenants = new Map<string, TenantRecord>();
-  readonly fairClock: FairClock = { virtual: 0, epoch: 1 };
-  readonly fairTenants: FairHeap<TenantRecord> = fairHeap();
+  /** The line of those who wait for no limited resource; what is served in other lines counts in it too. */
+  readonly free: FairLine = { clock: { virtual: 0, epoch: 1 }, seats: fairHeap() };
+  readonly resources = new Map<string, ResourceRecord>();
+  /** Those of them that hold something back. */
+  readonly limited = new Set<ResourceRecord>();
+  /** Which resource a processor type calls, where that is not its own name. */
+  readonly resourceNames = new Map<string, string>();
   readonly parked = new IndexedHeap<TenantRecord | GroupRecord, 'parkedAt'>(
     'parkedAt',
     (a, b) => a.parkedUntilUs < b.parkedUntilUs || (a.parkedUntilUs === b.parkedUntilUs && a.name < b.name),
@@ -77,6 +82,17 @@ export class MemoryState {
     'expiryAt',
     (a, b) => a.expiresMs < b.expiresMs || (a.expiresMs === b.expiresMs && a.name < b.name),
   );
+  /** Groups that have not ended, by the next look of the watcher. */
+  readonly watched = new IndexedHeap<GroupRecord, 'lookAt'>(
+    'lookAt',
+    (a, b) => a.lookMs < b.lookMs || (a.lookMs === b.lookMs && a.key < b.key),
+  );
+  /** Groups that are AGGREGATING, by the time from which their results may be claimed; and who holds which. */
+  readonly aggregations = new IndexedHeap<GroupRecord, 'aggregationAt'>('aggregationAt', (a, b) => {
+    const difference = (a.aggregation?.freeMs ?? 0) - (b.aggregation?.freeMs ?? 0);
+    return difference < 0 || (difference === 0 && a.key < b.key);
+  });
+  readonly aggregationTokens = new Map<string, GroupRecord>();
   readonly graves: Grave[] = [];
   readonly deadLetters = new DeadRecords();
   readonly instances = new Map<string, InstanceRecord>();
@@ -109,6 +125,7 @@ export class MemoryState {
     fetch: new Set(),
     work: new Set(),
     dispatch: new Set(),
+    aggregate: new Set(),
   };
   readonly #listeners = new Set<(event: GroupEvent) => void>();
 
@@ -116,6 +133,11 @@ export class MemoryState {
     this.config = config;
     this.#clock = clock;
     this.#anchorMs = clock.now() - clock.monotonicMs();
+    for (const [name, limits] of Object.entries(config.resources)) {
+      const resource = new ResourceRecord(name, limits);
+      this.resources.set(name, resource);
+      if (resource.limited) this.limited.add(resource);
+    }
   }
 
   /** Runs one atomic step: reads the time once, and tells listeners when all of it is done. */
@@ -192,10 +214,22 @@ export class MemoryState {
   tenantOf(id: string): TenantRecord {
     let tenant = this.tenants.get(id);
     if (!tenant) {
-      tenant = new TenantRecord(id, this.nextSeq());
+      tenant = new TenantRecord(id, this.nextSeq(), this.free);
       this.tenants.set(id, tenant);
     }
     return tenant;
+  }
+
+  /** What a job calls, when that is known as a resource. */
+  resourceOf({ processorType }: JobRecord): ResourceRecord | undefined {
+    return this.resources.get(this.resourceNames.get(processorType) ?? processorType);
+  }
+
+  /** Whether anybody stands in a fair order. */
+  mayTurn(): boolean {
+    if (this.free.seats.size > 0) return true;
+    for (const { seats } of this.limited) if (seats.size > 0) return true;
+    return false;
   }
 
   /** Worker slots of the instances that are alive. */

@@ -1,6 +1,7 @@
 import type { Clock } from '@millrace/foundation';
 import type { ResolvedBulkActionConfig } from '../options.js';
 import type {
+  Aggregations,
   BulkStore,
   DeadLetterStore,
   Gate,
@@ -11,7 +12,9 @@ import type {
   StoreViews,
   Upkeep,
   WakeUps,
+  Watch,
 } from '../ports.js';
+import { memoryAggregations } from './aggregations.js';
 import { memoryDeadLetters } from './dead-letters.js';
 import { memoryGate } from './gate.js';
 import { memoryGroups } from './groups.js';
@@ -21,6 +24,7 @@ import { memoryOnce } from './once.js';
 import { MemoryState } from './state.js';
 import { memoryUpkeep } from './upkeep.js';
 import { memoryViews } from './views.js';
+import { memoryWatch } from './watch.js';
 
 /**
  * The store in the memory of one process: the specification of every other store, and the embedded default. What it
@@ -32,7 +36,9 @@ export class MemoryStore implements BulkStore {
   readonly gate: Gate;
   readonly leases: Leases;
   readonly upkeep: Upkeep;
+  readonly watch: Watch;
   readonly deadLetters: DeadLetterStore;
+  readonly aggregations: Aggregations;
   readonly instances: Instances;
   readonly once: IdempotencyStore;
   readonly wakeUps: WakeUps;
@@ -48,7 +54,9 @@ export class MemoryStore implements BulkStore {
     this.gate = memoryGate(state);
     this.leases = memoryLeases(state);
     this.upkeep = memoryUpkeep(state);
+    this.watch = memoryWatch(state);
     this.deadLetters = memoryDeadLetters(state);
+    this.aggregations = memoryAggregations(state);
     this.instances = memoryInstances(state);
     this.once = memoryOnce(state);
     this.wakeUps = {

@@ -2,6 +2,7 @@ import { INSTANCE_KEPT_MS, type Upkeep } from '../ports.js';
 import { hasEnded } from '../states.js';
 import { removeDeadLetter } from './dead-letters.js';
 import { expireAt } from './ending.js';
+import { forgetResults } from './gather.js';
 import { bury } from './moves.js';
 import type { GroupRecord, JobRecord } from './records.js';
 import type { Grave, MemoryState } from './state.js';
@@ -69,6 +70,7 @@ function expireGroups(state: MemoryState, max: number): number {
     }
     group.jobs = new Map();
     group.order = [];
+    forgetResults(group);
     const { jobRetentionMs } = state.config.limits;
     const { resultRetentionMs } = state.config.aggregator;
     const goneMs = group.endedMs + Math.max(jobRetentionMs, resultRetentionMs);

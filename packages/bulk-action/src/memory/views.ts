@@ -14,6 +14,8 @@ import type { MemoryState } from './state.js';
 
 /** Records looked at for one page: a filter that matches little gives short pages, not long steps. */
 const SCAN_MAX = 10_000;
+/** Tenants of a line that are looked at for the one that has waited longest. */
+const LINE_LOOKS = 32;
 
 /** Views of the memory state. */
 export const memoryViews = (state: MemoryState): StoreViews => ({
@@ -204,8 +206,30 @@ function queues(state: MemoryState): QueuesView {
     liveSlots: live,
     waitingSlots: waiting,
     startsPerSecond: ratePerSecond(state.starts, state.nowMs),
+    oldestWaitingMs: oldestWaitingMs(state),
   };
 }
+
+/** See QueuesView; O(ready). */
+function oldestWaitingMs(state: MemoryState): number {
+  let sinceMs = state.nowMs;
+  const look = (since: number) => {
+    sinceMs = Math.min(sinceMs, since);
+  };
+  const [ready] = state.ready.filter((job) => job.place === 'READY' && mayStart(job));
+  if (ready) look(ready.waitingSinceMs);
+  const due = state.nonReady.peek();
+  if (due && mayStart(due)) look(due.dueMs);
+  for (const { seats } of [state.free, ...state.limited]) {
+    for (const { groups } of seats.first(LINE_LOOKS)) {
+      const first = groups.peek()?.lane.peek();
+      if (first) look(first.waitingSinceMs);
+    }
+  }
+  return state.nowMs - sinceMs;
+}
+
+const mayStart = (job: JobRecord): boolean => isLive(job) && !job.group.paused;
 
 function scopeFacts(state: MemoryState, scope: GroupRecord | TenantRecord): ScopeFacts {
   const bucket = bucketOf(state, scope);
@@ -219,23 +243,34 @@ function scopeFacts(state: MemoryState, scope: GroupRecord | TenantRecord): Scop
   };
 }
 
+function resourceFacts(state: MemoryState, job: JobRecord): Pick<ExplainFacts, 'resource'> {
+  const resource = state.resourceOf(job);
+  if (!resource) return {};
+  const { name, held, concurrency, readyCost } = resource;
+  const bucket = bucketOf(state, resource);
+  const limits = { ...(concurrency !== undefined && { concurrency }), ...(bucket && { bucket }) };
+  return { resource: { name, held, readyCost, ...limits } };
+}
+
 function factsOf(state: MemoryState, job: JobRecord): ExplainFacts {
   const { group } = job;
   const tenant = group.owner;
   const bucket = globalBucket(state);
   const { payload: _, ...view } = jobView(state, job);
-  const groupStart = group.fairAt >= 0 ? group.start : startTag(tenant.clock, group.tag);
-  const tenantStart = tenant.fairAt >= 0 ? tenant.start : startTag(state.fairClock, tenant.tag);
+  const seat = group.seat ?? tenant.free;
+  const groupStart = group.seat ? group.start : startTag(seat.clock, group.tag);
+  const seatStart = seat.fairAt >= 0 ? seat.start : startTag(seat.line.clock, seat.tag);
   return {
     nowUs: state.nowUs,
     job: view,
     group: { ...scopeFacts(state, group), status: group.status, paused: group.paused },
     tenant: scopeFacts(state, tenant),
     global: { readyCost: state.readyCost, ...(bucket && { bucket }) },
+    ...resourceFacts(state, job),
     overShare: isOverShare(state, group),
     jobsAhead: job.place === 'LANE' && isLive(job) ? Math.max(0, group.lane.indexOf(job)) : 0,
-    groupsAhead: countAhead(tenant.groups, group, groupStart),
-    tenantsAhead: countAhead(state.fairTenants, tenant, tenantStart),
+    groupsAhead: countAhead(seat.groups, group, groupStart),
+    tenantsAhead: countAhead(seat.line.seats, seat, seatStart),
     readyAhead: job.place === 'READY' ? Math.max(0, state.ready.indexOf(job)) : state.readyJobs,
     readyBound: state.readyBound(),
     waitingSlots: state.slots().waiting,
@@ -251,8 +286,10 @@ function isOverShare(state: MemoryState, group: GroupRecord): boolean {
   const most = Math.ceil(state.config.fairQueue.maxShare * state.slots().live);
   if (state.config.fairQueue.maxShare >= 1 || most === 0 || group.held < most) return false;
   if (state.readyJobs >= state.slots().waiting) return true;
-  return state.fairTenants.items.some(({ groups }) =>
-    groups.items.some((other) => other.held < group.held && hasTokens(state, other)),
+  return [state.free, ...state.limited].some(({ seats }) =>
+    seats.items.some(({ groups }) =>
+      groups.items.some((other) => other.held < group.held && hasTokens(state, other)),
+    ),
   );
 }
 

@@ -1,3 +1,5 @@
+import { type Histogram, newHistogram } from '../rules/histogram.js';
+
 /** What the pool of this process has counted since it was made; only settlements that the store accepted count. */
 export interface PoolCounters {
   success: number;
@@ -13,6 +15,8 @@ export interface PoolCounters {
   /** Results that came after the lease was lost. */
   lateAcks: number;
   orphansRecovered: number;
+  /** Groups whose counters were wrong: anything but 0 is a defect or somebody's hand. */
+  repaired: number;
 }
 
 /** All at 0. */
@@ -25,4 +29,36 @@ export const newCounters = (): PoolCounters => ({
   rateDenied: 0,
   lateAcks: 0,
   orphansRecovered: 0,
+  repaired: 0,
+});
+
+/** How long it took, in the pool of this process: plain counts, so that a job costs no object. */
+export interface PoolHistograms {
+  /** Tries whose settlement the store accepted. */
+  readonly durations: Readonly<Histogram>;
+  /** From when a job could have started to when it did, every try. */
+  readonly waits: Readonly<Histogram>;
+}
+
+/** The same while it is counted. */
+export interface GrowingHistograms extends PoolHistograms {
+  readonly durations: Histogram;
+  readonly waits: Histogram;
+}
+
+/** Nothing counted yet. */
+export const newHistograms = (): GrowingHistograms => ({ durations: newHistogram(), waits: newHistogram() });
+
+/**
+ * What has been counted so far, for somebody who must not see it grow.
+ * @param histograms - looked at only.
+ */
+export const copyOfHistograms = ({ durations, waits }: PoolHistograms): PoolHistograms => ({
+  durations: copyOf(durations),
+  waits: copyOf(waits),
+});
+
+const copyOf = (histogram: Readonly<Histogram>): Histogram => ({
+  ...histogram,
+  buckets: [...histogram.buckets],
 });

@@ -1,19 +1,21 @@
 import { type MillraceError, type Rng, toWorkError } from '@millrace/foundation';
+import type { AggregatorRegistry } from '../aggregator.js';
 import type { LeasedJob, LeaseRef, Outcome, SettleAnswer } from '../lease.js';
 import type { JobProcessorResponse, ProcessorRegistry } from '../processor.js';
+import { recordDuration } from '../rules/histogram.js';
 import { groupIdOf } from '../rules/ids.js';
 import { decideOutcome } from '../rules/retry.js';
 import { hasEnded } from '../states.js';
 import type { ThreadRunner } from '../thread-runner.js';
-import type { PoolCounters } from './counters.js';
+import type { GrowingHistograms, PoolCounters } from './counters.js';
 import type { PoolEnvironment } from './environment.js';
 import type { TakenJob } from './intake.js';
 import type { LeaseKeeper } from './lease-keeper.js';
-import { dataAsJson } from './read-answer.js';
 import { report } from './report.js';
 import { ReportedTry } from './reported-try.js';
 import { type EndedTry, JobRun, type RunEnvironment } from './run-job.js';
 import type { Settler } from './settler.js';
+import { asksForAggregation, successOutcome } from './success-outcome.js';
 import { TimeLimits } from './time-limits.js';
 
 /** A try that has been reported: what metrics and tests look at. */
@@ -27,8 +29,10 @@ export interface SettledTry {
 /** What tries work with. */
 export interface TriesEnvironment extends PoolEnvironment {
   readonly processors: ProcessorRegistry;
+  readonly aggregators: AggregatorRegistry;
   readonly threads: ThreadRunner | undefined;
   readonly counters: PoolCounters;
+  readonly histograms: GrowingHistograms;
   readonly keeper: LeaseKeeper<JobRun>;
   readonly settler: Settler;
   /** Told of every try that was reported. */
@@ -72,7 +76,8 @@ export class JobTries {
    * @returns the try as soon as its result is on its way; undefined when it was released and has none.
    */
   work(taken: TakenJob): Promise<ReportedTry | undefined> {
-    const { keeper, settler } = this.#environment;
+    const { keeper, settler, histograms } = this.#environment;
+    recordDuration(histograms.waits, taken.job.waitedMs);
     return new Promise((resolve, reject) => {
       const run = new JobRun(taken, this.#runEnvironment);
       keeper.hold(run);
@@ -133,17 +138,17 @@ export class JobTries {
     if (!verdict.success) {
       const { error } = verdict;
       const random = this.#rng.next();
-      return decideOutcome({ error, processorType, retryCount, policy: processor?.retry, config, random });
+      const decided = { error, processorType, retryCount, policy: processor?.retry, config, random };
+      const outcome = decideOutcome(decided);
+      const asks = outcome.kind === 'failure' && asksForAggregation(processorType, this.#environment);
+      return asks ? { ...outcome, aggregate: true } : outcome;
     }
-    if (!config.keepResults || verdict.data === undefined) return SUCCESS;
-    const data = dataAsJson(verdict.data, config.limits.resultBytesMax);
-    if ('json' in data) return { kind: 'success', data: data.json };
-    report(log, 'debug', () => fieldsOf(job), `The result is not kept: ${data.why}`);
-    return SUCCESS;
+    const note = (message: string) => report(log, 'debug', () => fieldsOf(job), message);
+    return successOutcome(processorType, verdict.data, this.#environment, note);
   }
 
   #count(job: LeasedJob, ended: EndedTry, outcome: Outcome, answer: SettleAnswer): void {
-    const { counters, log } = this.#environment;
+    const { counters, histograms, log } = this.#environment;
     const fields = () => ({ ...fieldsOf(job), durationMs: ended.durationMs });
     if (answer.status === 'stale' || answer.status === 'gone') {
       if (answer.status === 'stale') counters.lateAcks += 1;
@@ -156,6 +161,7 @@ export class JobTries {
       report(log, 'debug', fields, 'A result counts nothing: its group had ended');
       return;
     }
+    recordDuration(histograms.durations, ended.durationMs);
     if (ended.timedOut) counters.timeouts += 1;
     this.#countAccepted(job, ended, outcome, fields);
     const { groupStatus } = answer;
@@ -201,9 +207,6 @@ export class JobTries {
     } else report(log, 'debug', failure, `Job failed for good: ${message}`);
   }
 }
-
-/** The same for all: one object less per job. */
-const SUCCESS: Outcome = Object.freeze({ kind: 'success' });
 
 const fieldsOf = ({ key, jobId, processorType, attempt }: LeasedJob) => ({
   group: groupIdOf(key),

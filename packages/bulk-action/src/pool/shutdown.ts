@@ -17,7 +17,7 @@ export interface ShutdownParts {
   readonly tries: JobTries;
   readonly settler: Settler;
   readonly intake: Intake;
-  /** What runs until the last job has gone: Dispatcher, recovery, sweeper, lease keeper, heartbeats. */
+  /** What runs until the last job has gone: Dispatcher, recovery, watcher, aggregation, sweeper, lease keeper, heartbeats. */
   readonly last: readonly Service[];
 }
 

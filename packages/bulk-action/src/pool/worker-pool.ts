@@ -10,11 +10,19 @@ import {
   systemClock,
   systemRng,
 } from '@millrace/foundation';
+import { AggregatorRegistry } from '../aggregator.js';
 import type { ResolvedBulkActionConfig } from '../options.js';
 import type { BulkStore, Heartbeat } from '../ports.js';
 import type { ProcessorRegistry } from '../processor.js';
 import type { ThreadRunner } from '../thread-runner.js';
-import { newCounters, type PoolCounters } from './counters.js';
+import { AggregationRunner } from './aggregation.js';
+import {
+  copyOfHistograms,
+  newCounters,
+  newHistograms,
+  type PoolCounters,
+  type PoolHistograms,
+} from './counters.js';
 import { Crew } from './crew.js';
 import { Dispatcher } from './dispatcher.js';
 import type { PoolEnvironment } from './environment.js';
@@ -30,6 +38,7 @@ import { Settler } from './settler.js';
 import { shutDown } from './shutdown.js';
 import { type PoolStatus, poolStatus } from './status.js';
 import { Sweeper } from './sweeper.js';
+import { Watcher } from './watcher.js';
 import { Worker } from './worker.js';
 
 /** What a pool is made of. */
@@ -39,6 +48,8 @@ export interface WorkerPoolOptions {
   readonly config: ResolvedBulkActionConfig;
   /** Looked up at every try: processors may be added while the pool runs. */
   readonly processors: ProcessorRegistry;
+  /** Add up results; looked up at every try and every claim (none). */
+  readonly aggregators?: AggregatorRegistry | undefined;
   /** Times everything (the machine's). */
   readonly clock?: Clock | undefined;
   /** Spreads back-offs and polls. */
@@ -61,14 +72,17 @@ export class WorkerPool implements Service {
   readonly fetcher: Fetcher;
   readonly dispatcher: Dispatcher;
   readonly orphanRecovery: OrphanRecovery;
+  readonly watcher: Watcher;
   readonly #environment: PoolEnvironment;
   readonly #options: WorkerPoolOptions;
   readonly #counters: PoolCounters = newCounters();
+  readonly #histograms = newHistograms();
   readonly #intake: Intake;
   readonly #settler: Settler;
   readonly #keeper: LeaseKeeper<JobRun>;
   readonly #tries: JobTries;
   readonly #crew: Crew;
+  readonly #aggregation: AggregationRunner;
   readonly #sweeper: Sweeper;
   readonly #heartbeats: Heartbeats;
   readonly #lifecycle: Lifecycle;
@@ -85,12 +99,15 @@ export class WorkerPool implements Service {
     const log = (options.log ?? silentLogger).child({ instance: instanceId });
     const environment: PoolEnvironment = { store, config, clock, rng, log };
     const counters = this.#counters;
+    const { aggregators = new AggregatorRegistry() } = options;
     this.#options = options;
     this.#environment = environment;
     this.#workerCount = config.workerPool.workerCount;
     this.fetcher = new Fetcher(environment);
     this.dispatcher = new Dispatcher(environment);
     this.orphanRecovery = new OrphanRecovery({ ...environment, counters });
+    this.watcher = new Watcher({ ...environment, counters });
+    this.#aggregation = new AggregationRunner({ ...environment, aggregators });
     this.#sweeper = new Sweeper(environment);
     this.#intake = new Intake({ ...environment, instanceId, counters, slots: () => this.#workerCount });
     this.#settler = new Settler(environment);
@@ -98,8 +115,10 @@ export class WorkerPool implements Service {
     this.#tries = new JobTries({
       ...environment,
       processors,
+      aggregators,
       threads,
       counters,
+      histograms: this.#histograms,
       keeper: this.#keeper,
       settler: this.#settler,
       onSettled,
@@ -113,6 +132,11 @@ export class WorkerPool implements Service {
   /** What this pool has counted since it was made. */
   get counters(): Readonly<PoolCounters> {
     return { ...this.#counters };
+  }
+
+  /** How long tries took and jobs waited since it was made. */
+  get histograms(): PoolHistograms {
+    return copyOfHistograms(this.#histograms);
   }
 
   /** Handlers that run on though nobody waits for them any more. */
@@ -216,13 +240,30 @@ export class WorkerPool implements Service {
   }
 
   #roles(): readonly Service[] {
-    return [this.dispatcher, this.orphanRecovery, this.#sweeper, this.#keeper];
+    return [
+      this.dispatcher,
+      this.orphanRecovery,
+      this.watcher,
+      this.#aggregation,
+      this.#sweeper,
+      this.#keeper,
+    ];
   }
 
   /** The processors that can run here. */
   #types(): readonly string[] {
     const { processors, threads } = this.#options;
     return processors.types.filter((type) => threads || !processors.get(type)?.thread);
+  }
+
+  /** What they call, where that is not their own name. */
+  #resources(): Readonly<Record<string, string>> {
+    const { processors } = this.#options;
+    const named = this.#types().flatMap((type) => {
+      const resource = processors.get(type)?.resource;
+      return resource === undefined || resource === type ? [] : [[type, resource] as const];
+    });
+    return Object.fromEntries(named);
   }
 
   #describe(): Heartbeat {
@@ -232,6 +273,7 @@ export class WorkerPool implements Service {
       slots: this.#workerCount,
       waiting: this.#intake.waiting,
       processorTypes: this.#types(),
+      resources: this.#resources(),
     };
   }
 }

@@ -81,7 +81,7 @@ export class EngineLink {
 
 /** By the names that the Lua files use. */
 function settingsOf(config: ResolvedBulkActionConfig): string {
-  const { backpressure, limits, fairQueue, workerPool, reliableQueue, aggregator } = config;
+  const { backpressure, limits, fairQueue, workerPool, reliableQueue, aggregator, watcher } = config;
   return JSON.stringify({
     globalRps: backpressure.globalRps,
     burst: backpressure.burst,
@@ -99,10 +99,22 @@ function settingsOf(config: ResolvedBulkActionConfig): string {
     maxBackoffMs: backpressure.maxBackoffMs,
     failedDetailsMaxCount: aggregator.failedDetailsMaxCount,
     jobRetentionMs: limits.jobRetentionMs,
+    groupResultBytesMax: limits.groupResultBytesMax,
+    lockTtlMs: config.watcher.lockTtlMs,
     resultRetentionMs: aggregator.resultRetentionMs,
+    groupTimeoutMs: watcher.groupTimeoutMs,
+    staleGroupThresholdMs: watcher.staleGroupThresholdMs,
     deadLetterRetentionMs: reliableQueue.deadLetterRetentionMs,
     queuedJobsMax: limits.queuedJobsMax,
     tenantQueuedJobsMax: limits.tenantQueuedJobsMax,
     instanceTtlMs: INSTANCE_TTL_MS,
+    resources: config.resources,
+    limited: limitedNames(config),
   });
 }
+
+/** Resources with a limit that never goes: they have a line of their own in the fair queue. */
+const limitedNames = ({ resources }: ResolvedBulkActionConfig): string[] =>
+  Object.entries(resources).flatMap(([name, { rps, concurrency }]) =>
+    rps === undefined && concurrency === undefined ? [] : [name],
+  );

@@ -5,9 +5,10 @@ const VALUES = 6;
 
 /** The instance registry on Redis. */
 export const redisInstances = (link: EngineLink): Instances => ({
-  async heartbeat({ id, startedAt, slots, waiting, processorTypes }) {
+  async heartbeat({ id, startedAt, slots, waiting, processorTypes, resources = {} }) {
     const types = JSON.stringify(processorTypes);
-    await link.run('heartbeat', { instanceId: id, startedAt, slots, waiting, types });
+    const called = processorTypes.flatMap((type) => [type, resources[type] ?? type]);
+    await link.run('heartbeat', { instanceId: id, startedAt, slots, waiting, types, called });
   },
   async leave(instanceId) {
     await link.run('leave', { instanceId });

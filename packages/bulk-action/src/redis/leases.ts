@@ -1,5 +1,5 @@
 import { ERRORS } from '../errors.js';
-import type { LeasedJob, LeaseRef, SettleAnswer, Settlement } from '../lease.js';
+import type { LeasedJob, LeaseRef, Outcome, SettleAnswer, Settlement } from '../lease.js';
 import type { Leases } from '../ports.js';
 import { signatureOf } from '../rules/signature.js';
 import type { GroupStatus, JobStatus } from '../states.js';
@@ -107,16 +107,29 @@ function settlementOf({ key, jobId, token, durationMs, outcome }: Settlement): (
   const start = `${outcome.kind} ${key} ${jobId} ${token} ${durationMs}`;
   switch (outcome.kind) {
     case 'success':
-      return [start];
+      return isPlain(outcome) ? [start] : resultOf(start, outcome);
     case 'failure': {
-      const { error, dead, signature } = outcome;
-      return [start, error.code, error.message, '', 0, dead ? 1 : 0, signature];
+      const { error, dead, signature, aggregate } = outcome;
+      return [start, error.code, error.message, aggregate ? 'a' : '', 0, dead ? 1 : 0, signature];
     }
     case 'retry': {
       const { error, reason, delayMs, spendsRetry } = outcome;
       return [start, error.code, error.message, reason, delayMs, spendsRetry ? 1 : 0, ''];
     }
   }
+}
+
+type Success = Extract<Outcome, { kind: 'success' }>;
+
+/** Leaves nothing for its group. */
+const isPlain = ({ data, dropped, aggregate, numbers }: Success): boolean =>
+  data === undefined && !dropped && !aggregate && numbers === undefined;
+
+/** As lua/results.lua gathers it; the start of the line says which kind it is. */
+function resultOf(start: string, { data, dropped, aggregate, numbers = {} }: Success): string[] {
+  const flags = `${aggregate ? 'a' : ''}${dropped ? 'd' : ''}`;
+  const counted = Object.entries(numbers).map(([name, value]) => `${name} ${value}`);
+  return [start.replace('success', 'result'), data ?? '', flags, counted.join(' ')];
 }
 
 /** As LETTERS in lua/settle.lua. */

@@ -102,6 +102,13 @@ export const BULK_SCRIPTS = {
     values,
   ),
   sweep: verb('sweep', ['max', 'instanceKeptMs'], '{swept, more, nextInMs or -1}', values),
+  watch: verb('watch', ['max'], '{looked, more, nextInMs or -1, key, code, …}', values),
+  reconcile: verb(
+    'reconcile',
+    ['from', 'span', 'max', 'jobsMax'],
+    '{looked, repaired, cursor or -1}',
+    values,
+  ),
   redrive: verb('redrive', ['mode', 'key', 'jobId', 'signature', 'tenant', 'max'], '{moved, more}', values),
   listLetters: verb(
     'list-letters',
@@ -110,7 +117,32 @@ export const BULK_SCRIPTS = {
     values,
   ),
   listSignatures: verb('list-signatures', ['key', 'tenant'], '{signature, count, lastFailedAt, …}', values),
-  heartbeat: verb('heartbeat', ['instanceId', 'startedAt', 'slots', 'waiting', 'types'], '1', Number),
+  claimAggregation: verb(
+    'claim-aggregation',
+    ['key', 'token', 'ttlMs', 'looksMax', 'any', 'types...'],
+    "{'claimed', key, round, total, success, failed, startedAt, completedAt, types…} | {'none', nextInMs or -1} | {'no'}",
+    values,
+  ),
+  renewAggregation: verb('renew-aggregation', ['key', 'round', 'token', 'ttlMs'], '1 held, 0 lost', Number),
+  readResults: verb(
+    'read-results',
+    ['key', 'limit', 'cursor'],
+    '{cursor or -1, results as 3 lines each…}',
+    values,
+  ),
+  finishAggregation: verb('finish-aggregation', ['key', 'round', 'token', 'data'], 'done | lost', String),
+  failAggregation: verb(
+    'fail-aggregation',
+    ['key', 'round', 'token', 'message', 'retries', 'pauseMs'],
+    'again | failed | lost',
+    String,
+  ),
+  heartbeat: verb(
+    'heartbeat',
+    ['instanceId', 'startedAt', 'slots', 'waiting', 'types', 'called...'],
+    '1',
+    Number,
+  ),
   leave: verb('leave', ['instanceId'], '1', Number),
   listInstances: verb('list-instances', [], '{id, startedAt, slots, waiting, types, silentMs, …}', values),
   once: verb(

@@ -1,6 +1,7 @@
 import { ERRORS as REDIS_ERRORS, type RedisConnection } from '@millrace/redis';
 import type { ResolvedBulkActionConfig } from '../options.js';
 import type {
+  Aggregations,
   BulkStore,
   DeadLetterStore,
   Gate,
@@ -11,7 +12,9 @@ import type {
   StoreViews,
   Upkeep,
   WakeUps,
+  Watch,
 } from '../ports.js';
+import { redisAggregations } from './aggregations.js';
 import { redisDeadLetters } from './dead-letters.js';
 import { type BulkScripts, EngineLink } from './engine-link.js';
 import { redisGate } from './gate.js';
@@ -22,6 +25,7 @@ import { redisOnce } from './once.js';
 import { redisUpkeep } from './upkeep.js';
 import { redisViews } from './views.js';
 import { RedisWakeUps } from './wake-ups.js';
+import { redisWatch } from './watch.js';
 
 /** The layout of the keys that this release writes; a process refuses a higher one. Fields may be added within one. */
 const LAYOUT = 1;
@@ -43,7 +47,9 @@ export class RedisStore implements BulkStore {
   readonly gate: Gate;
   readonly leases: Leases;
   readonly upkeep: Upkeep;
+  readonly watch: Watch;
   readonly deadLetters: DeadLetterStore;
+  readonly aggregations: Aggregations;
   readonly instances: Instances;
   readonly once: IdempotencyStore;
   readonly wakeUps: WakeUps;
@@ -65,7 +71,9 @@ export class RedisStore implements BulkStore {
     this.gate = redisGate(link);
     this.leases = redisLeases(link);
     this.upkeep = redisUpkeep(link);
+    this.watch = redisWatch(link);
     this.deadLetters = redisDeadLetters(link);
+    this.aggregations = redisAggregations(link);
     this.instances = redisInstances(link);
     this.once = redisOnce(link);
     this.wakeUps = this.#bells;

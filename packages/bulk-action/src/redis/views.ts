@@ -84,6 +84,10 @@ export function withPayload({ payloadText, ...job }: JobView & { payloadText?: s
 interface RawResult
   extends Pick<GroupResult, 'round' | 'status' | 'total' | 'success' | 'failed' | 'cancelled'> {
   readonly code?: string;
+  readonly message?: string;
+  readonly data?: unknown;
+  readonly numbers?: GroupResult['numbers'];
+  readonly resultsDropped?: number;
   readonly count: number;
   readonly sum: number;
   readonly min: number;
@@ -94,6 +98,15 @@ interface RawResult
   readonly startedAt?: number;
   readonly endedAt: number;
 }
+
+type FromAggregation = Pick<GroupResult, 'message' | 'data' | 'numbers' | 'resultsDropped'>;
+
+const gatheredOf = ({ message, data, numbers, resultsDropped }: RawResult): FromAggregation => ({
+  ...(message !== undefined && { message }),
+  ...(data !== undefined && { data }),
+  ...(numbers !== undefined && { numbers }),
+  ...(resultsDropped !== undefined && { resultsDropped }),
+});
 
 function resultOf(key: string, raw: RawResult): GroupResult {
   const { round, status, code, total, success, failed, cancelled, startedAt, endedAt } = raw;
@@ -106,6 +119,7 @@ function resultOf(key: string, raw: RawResult): GroupResult {
     round,
     status,
     ...(code !== undefined && { code }),
+    ...gatheredOf(raw),
     total,
     success,
     failed,

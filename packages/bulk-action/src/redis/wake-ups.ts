@@ -11,6 +11,7 @@ export class RedisWakeUps implements WakeUps {
     fetch: new Set(),
     work: new Set(),
     dispatch: new Set(),
+    aggregate: new Set(),
   };
   readonly #waits = new Map<WakeUpKind, AbortController>();
   #stopped = false;

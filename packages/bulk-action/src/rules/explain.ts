@@ -12,6 +12,8 @@ export type GateName =
   | 'GROUP_CAP'
   | 'TENANT_CAP'
   | 'MAX_SHARE'
+  | 'RESOURCE_CAP'
+  | 'RESOURCE_RATE'
   | 'GROUP_RATE'
   | 'TENANT_RATE'
   | 'GLOBAL_RATE'
@@ -27,6 +29,8 @@ export interface ExplainFacts {
   readonly group: ScopeFacts & { readonly status: GroupStatus; readonly paused: boolean };
   readonly tenant: ScopeFacts;
   readonly global: Pick<ScopeFacts, 'bucket' | 'readyCost'>;
+  /** What it calls, when that is known as a resource. */
+  readonly resource?: Omit<ScopeFacts, 'running'> & { readonly name: string };
   /** Whether its group holds its largest part of the slots, and one with fewer could run: `fairQueue.maxShare`. */
   readonly overShare: boolean;
   /** Jobs before it in its lane; groups of its tenant and tenants with an earlier start tag. */
@@ -55,6 +59,8 @@ export interface ScopeFacts {
   /** Cost of what is in ready and will spend tokens first. */
   readonly readyCost: number;
 }
+
+type RateFacts = Pick<ScopeFacts, 'bucket' | 'readyCost'>;
 
 /** One thing that holds a job back. */
 export interface GateView {
@@ -127,7 +133,7 @@ function backOff({ job, dueInMs }: ExplainFacts): GateView {
   return { gate: 'BACK_OFF', opensInMs: dueInMs, detail: `${job.reason}, due in ${dueInMs} ms` };
 }
 
-function capGates({ group, tenant, overShare }: ExplainFacts, ready: boolean): GateView[] {
+function capGates({ group, tenant, resource, overShare }: ExplainFacts, ready: boolean): GateView[] {
   // A ready job has its slot already: only a cap that was lowered stops it.
   const full = ({ held, running, concurrency }: ScopeFacts) =>
     concurrency !== undefined && (ready ? running : held) >= concurrency;
@@ -135,6 +141,10 @@ function capGates({ group, tenant, overShare }: ExplainFacts, ready: boolean): G
   const gates: GateView[] = [];
   if (full(group)) gates.push({ gate: 'GROUP_CAP', detail: detail(group) });
   if (full(tenant)) gates.push({ gate: 'TENANT_CAP', detail: detail(tenant) });
+  if (resource?.concurrency !== undefined && resource.held >= resource.concurrency && !ready) {
+    const held = `${resource.held} of ${resource.concurrency} jobs that call '${resource.name}' are ready or running`;
+    gates.push({ gate: 'RESOURCE_CAP', detail: held });
+  }
   if (overShare && !ready) {
     const held = `${group.held} of its jobs are ready or running, its largest share while a group with fewer can run`;
     gates.push({ gate: 'MAX_SHARE', detail: held });
@@ -146,9 +156,10 @@ function rateGates(facts: ExplainFacts, ready: boolean): GateView[] {
   const scopes = [
     ['GROUP_RATE', facts.group],
     ['TENANT_RATE', facts.tenant],
+    ['RESOURCE_RATE', facts.resource ?? { readyCost: 0 }],
     ['GLOBAL_RATE', facts.global],
   ] as const;
-  return scopes.flatMap(([gate, { bucket, readyCost }]) => {
+  return scopes.flatMap(([gate, { bucket, readyCost }]: readonly [GateName, RateFacts]) => {
     if (!bucket) return [];
     const first = ready ? 0 : readyCost;
     const slotUs = nextSlotUs(bucket, facts.nowUs, facts.job.cost, first);

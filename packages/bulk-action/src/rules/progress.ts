@@ -1,12 +1,14 @@
 import type { GroupProgress, GroupView } from '../model.js';
 import { hasEnded } from '../states.js';
+import { levelOf } from './throttle-backoff.js';
 
 /**
  * How far a group is, made from what the store counts: done + pending + inFlight = registered.
  * @param group - as stored.
+ * @param baseBackoffMs - `congestion.baseBackoffMs`: what a back-off is measured by.
  * @returns percent with two decimals, 100 only when every job is done; an ETA at the present speed.
  */
-export function progressOf(group: GroupView): GroupProgress {
+export function progressOf(group: GroupView, baseBackoffMs: number): GroupProgress {
   const { registered, success, failed, cancelled, pending, inFlight, nonReady } = group.counts;
   const done = success + failed + cancelled;
   return {
@@ -23,7 +25,12 @@ export function progressOf(group: GroupView): GroupProgress {
     status: group.status,
     round: group.round,
     etaMs: etaOf(group),
-    congestion: { level: 'NONE', nonReadyCount: nonReady, lastBackoffMs: group.lastBackoffMs },
+    congestion: {
+      // Nobody waits: what held the group back is over.
+      level: nonReady === 0 ? 'NONE' : levelOf(group.lastBackoffMs, baseBackoffMs),
+      nonReadyCount: nonReady,
+      lastBackoffMs: group.lastBackoffMs,
+    },
   };
 }
 

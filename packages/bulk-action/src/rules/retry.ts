@@ -4,6 +4,7 @@ import type { ResolvedBulkActionConfig } from '../options.js';
 import { NonReadyReason } from '../states.js';
 import { type BackoffBounds, DEFAULT_JITTER, errorBackoffMs, exponentialMs, jitteredMs } from './backoff.js';
 import { cutText, signatureOf } from './signature.js';
+import { throttleBackoff } from './throttle-backoff.js';
 
 /** Longest message that is kept of an error. */
 const MESSAGE_CHARACTERS_MAX = 2000;
@@ -33,7 +34,8 @@ export function decideOutcome(facts: FailedTryFacts): Outcome {
   const { error: failed, processorType, retryCount, policy, config, random } = facts;
   const error = { code: failed.code, message: cutText(failed.message, MESSAGE_CHARACTERS_MAX) };
   if (failed.code === 'RATE_LIMITED') {
-    const delayMs = askedDelayMs(failed) ?? config.congestion.baseBackoffMs;
+    const facts = { nonReadyCount: 0, groupRps: 1, retryAfterMs: askedDelayMs(failed), random };
+    const { delayMs } = throttleBackoff(facts, config.congestion);
     return { kind: 'retry', error, reason: NonReadyReason.API_THROTTLED, delayMs, spendsRetry: false };
   }
   if (failed.code === 'LEASE_LOST') {

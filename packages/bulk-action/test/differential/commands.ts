@@ -22,10 +22,31 @@ export interface NamedSettlement extends LeaseName {
   readonly outcome: Outcome;
 }
 
+/** A claim on the results of a group. */
+export interface ClaimName {
+  readonly key: GroupKey;
+  readonly round: number;
+  readonly token: string;
+}
+
+/** Adds up results. */
+export type AggregationCommand =
+  | {
+      readonly kind: 'claim';
+      readonly token: string;
+      readonly ms: number;
+      readonly types?: readonly string[];
+    }
+  | { readonly kind: 'claimGroup'; readonly key: GroupKey; readonly token: string; readonly ms: number }
+  | ({ readonly kind: 'renewAggregation'; readonly ms: number } & ClaimName)
+  | ({ readonly kind: 'finishAggregation'; readonly data?: string } & ClaimName)
+  | ({ readonly kind: 'failAggregation'; readonly message: string } & ClaimName);
+
 /** A list that comes in pages; the whole of it is asked for, `limit` items at a time. */
 export type ListCommand =
   | { readonly kind: 'groups'; readonly filter: GroupFilter; readonly limit: number }
   | { readonly kind: 'jobs'; readonly key: GroupKey; readonly state?: JobStatus; readonly limit: number }
+  | { readonly kind: 'results'; readonly key: GroupKey; readonly limit: number }
   | { readonly kind: 'dead letters'; readonly filter: DeadLetterFilter; readonly limit: number };
 
 /** Changes groups and tenants. Moments are milliseconds since the store was opened. */
@@ -50,7 +71,7 @@ type GroupCommand =
 
 /** Moves jobs. */
 type MoveCommand =
-  | { readonly kind: 'fetch' | 'dispatch' | 'sweep'; readonly max: number }
+  | { readonly kind: 'fetch' | 'dispatch' | 'sweep' | 'watch' | 'reconcile'; readonly max: number }
   | { readonly kind: 'admit'; readonly key: GroupKey; readonly jobId: string }
   | { readonly kind: 'checkRate'; readonly key: GroupKey; readonly cost: number }
   | {
@@ -108,6 +129,7 @@ export type LookCommand =
 export type Command =
   | GroupCommand
   | MoveCommand
+  | AggregationCommand
   | PresenceCommand
   | LookCommand
   | { readonly kind: 'advance'; readonly ms: number };
@@ -116,7 +138,9 @@ export type Command =
 export const COMMAND_KINDS = [
   ...['create', 'add', 'seal', 'cancel', 'pause', 'resume', 'update', 'updateTenant'],
   ...['fetch', 'dispatch', 'sweep', 'admit', 'checkRate', 'reserve', 'renew', 'giveBack', 'settle'],
+  ...['watch', 'reconcile'],
   ...['giveBackAll', 'recover', 'redrive', 'purge', 'heartbeat', 'leave', 'instances', 'begin', 'renewOnce'],
   ...['finish', 'release', 'group', 'result', 'job', 'explain', 'tenant', 'fairness', 'queues', 'signatures'],
+  ...['claim', 'claimGroup', 'renewAggregation', 'finishAggregation', 'failAggregation', 'results'],
   ...['groups', 'jobs', 'dead letters', 'first page', 'other pages', 'advance'],
 ] as const satisfies readonly string[];

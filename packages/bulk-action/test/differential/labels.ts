@@ -3,10 +3,12 @@ import type { GroupResult, GroupView, JobView, QueuesView, TenantShare } from '.
 import {
   type AddAnswer,
   type Admission,
+  type AggregationClaim,
   type DispatchAnswer,
   FAILED_TRIES_KEPT,
   type FetchAnswer,
   type GroupAnswer,
+  type LookAnswer,
 } from '../../src/ports.js';
 import type { ExplainFacts } from '../../src/rules/explain.js';
 import type { Command, LeaseName } from './commands.js';
@@ -85,6 +87,10 @@ export class Labels {
         const next = nextInMs === undefined ? [] : ['next'];
         return [labelIf(swept > 0, 'some', 'none'), ...(more ? ['more'] : []), ...next];
       }
+      case 'watch':
+        return watchLabels(answer as LookAnswer);
+      case 'reconcile':
+        return [labelIf((answer as number) > 0, 'some', 'none')];
       case 'redrive':
       case 'purge': {
         const { moved, more } = answer as { readonly moved: number; readonly more: boolean };
@@ -98,6 +104,13 @@ export class Labels {
       case 'renewOnce':
       case 'finish':
         return [String(answer)];
+      case 'claim':
+      case 'claimGroup':
+        return claimLabels(answer as AggregationClaim | undefined);
+      case 'renewAggregation':
+      case 'finishAggregation':
+      case 'failAggregation':
+        return [String(answer)];
       default:
         return this.#lookDetails(command, answer);
     }
@@ -110,7 +123,7 @@ export class Labels {
       case 'result': {
         const result = answer as GroupResult | undefined;
         if (!result) return ['none'];
-        const later = result.round > 1 ? ['of a later round'] : [];
+        const later = [...(result.round > 1 ? ['of a later round'] : []), ...gatheredLabels(result)];
         return [result.status, ...later, ...(this.#isEarlier(result) ? ['of an earlier round'] : [])];
       }
       case 'job': {
@@ -133,6 +146,7 @@ export class Labels {
       case 'signatures':
       case 'groups':
       case 'jobs':
+      case 'results':
       case 'dead letters':
       case 'other pages': {
         const { length } = answer as readonly unknown[] | string;
@@ -231,6 +245,29 @@ function dispatchLabels({ moved, ready, skipped, nextInMs }: DispatchAnswer): st
   ];
 }
 
+function watchLabels({ timedOut, looked, more, nextInMs }: LookAnswer): string[] {
+  return [
+    ...new Set(timedOut.map(({ code }) => code)),
+    ...(looked === 0 ? ['none'] : []),
+    ...(looked > timedOut.length ? ['moved on'] : []),
+    ...(more ? ['more'] : []),
+    ...(nextInMs === undefined ? [] : ['next']),
+  ];
+}
+
+function claimLabels(claim: AggregationClaim | undefined): string[] {
+  if (!claim) return ['not aggregating'];
+  if (claim.aggregation) return ['claimed', ...(claim.aggregation.types.length > 1 ? ['several types'] : [])];
+  return [claim.nextInMs === undefined ? 'none' : 'later'];
+}
+
+const gatheredLabels = ({ code, data, numbers, resultsDropped }: GroupResult): string[] => [
+  ...(code === undefined ? [] : [code]),
+  ...(data === undefined ? [] : ['with data']),
+  ...(numbers === undefined ? [] : ['with numbers']),
+  ...(resultsDropped === undefined ? [] : ['with dropped results']),
+];
+
 function recoverLabels({ recovered, dead, more }: RecoverAnswer): string[] {
   return [
     ...(recovered === 0 ? ['none'] : []),
@@ -251,11 +288,17 @@ function explainLabels(facts: ExplainFacts | undefined): string[] {
   ];
 }
 
-function queueLabels({ parkedGroups, nonReadyByReason, startsPerSecond }: QueuesView): string[] {
+function queueLabels({
+  parkedGroups,
+  nonReadyByReason,
+  startsPerSecond,
+  oldestWaitingMs,
+}: QueuesView): string[] {
   const reasons = Object.entries(nonReadyByReason).filter(([, count]) => count > 0);
   return [
     ...(parkedGroups > 0 ? ['parked'] : []),
     ...(startsPerSecond > 0 ? ['starts'] : []),
+    ...(oldestWaitingMs > 0 ? ['somebody in line'] : []),
     ...reasons.map(([reason]) => reason),
   ];
 }

@@ -1,7 +1,7 @@
 import type { Rng } from '@millrace/foundation';
 import type { RecoverAnswer, SettleAnswer } from '../../src/lease.js';
-import type { AddAnswer, FetchAnswer } from '../../src/ports.js';
-import type { Command, LeaseName, NamedSettlement } from './commands.js';
+import type { AddAnswer, AggregationClaim, FetchAnswer, LookAnswer } from '../../src/ports.js';
+import type { ClaimName, Command, LeaseName, NamedSettlement } from './commands.js';
 import { SIGNATURES } from './world.js';
 
 /** Whose dead letter there may be. */
@@ -36,6 +36,13 @@ export class Memories {
   readonly jobs: Pick<LeaseName, 'key' | 'jobId'>[] = [];
   /** What was reported as dead. */
   readonly dead: DeadName[] = [];
+  /** Groups that were to be added up, and who was told to. */
+  readonly aggregating: string[] = [];
+  readonly claims: ClaimName[] = [];
+  /** What keeps an aggregation from coming to anything: claim it, fail, wait until it may be claimed again. */
+  spite: 'claim' | 'fail' | 'rest' = 'claim';
+  /** Groups whose aggregation has failed for good. */
+  readonly notAddedUp: string[] = [];
   /** Groups that took no more. */
   readonly closed = new Set<string>();
   /** What lies in ready, as far as is known: asking for jobs is not worth much while there are none. */
@@ -51,6 +58,7 @@ export class Memories {
     switch (command.kind) {
       case 'advance':
         this.elapsedMs += command.ms;
+        if (this.spite === 'rest') this.spite = 'claim';
         break;
       case 'first page':
         this.listOpen = true;
@@ -73,7 +81,7 @@ export class Memories {
       case 'settle':
         for (const [at, one] of command.settlements.entries()) {
           this.#ended(one);
-          if ((answer as readonly SettleAnswer[])[at]?.groupStatus === 'COMPLETED') this.closed.add(one.key);
+          this.#heardOf(one.key, (answer as readonly SettleAnswer[])[at]?.groupStatus);
           keep(this.settled, one);
           const { key, jobId, outcome } = one;
           if (outcome.kind === 'failure' && outcome.dead)
@@ -93,12 +101,38 @@ export class Memories {
       case 'cancel':
         this.closed.add(command.key);
         break;
+      case 'seal':
+        this.#heardOf(command.key, (answer as { readonly status?: string }).status);
+        break;
+      case 'failAggregation':
+        this.spite = 'rest';
+        if (answer === 'failed') keep(this.notAddedUp, command.key);
+        break;
+      case 'claim':
+      case 'claimGroup':
+        this.#claimed(command.token, answer as AggregationClaim | undefined);
+        break;
+      case 'watch':
+        for (const { key } of (answer as LookAnswer).timedOut) this.closed.add(key);
+        break;
       default:
         break;
     }
     const { nextInMs, retryInMs } = (answer ?? {}) as { nextInMs?: number; retryInMs?: number };
     const wait = nextInMs ?? retryInMs;
     if (wait !== undefined && wait > 0) keep(this.waits, wait);
+  }
+
+  #heardOf(key: string, status: string | undefined): void {
+    if (status === 'COMPLETED' || status === 'AGGREGATING') this.closed.add(key);
+    if (status === 'AGGREGATING') keep(this.aggregating, key);
+  }
+
+  #claimed(token: string, claim: AggregationClaim | undefined): void {
+    if (!claim?.aggregation) return;
+    const { key, round } = claim.aggregation;
+    keep(this.claims, { key, round, token });
+    this.spite = 'fail';
   }
 
   #fetched({ ready, room }: FetchAnswer): void {

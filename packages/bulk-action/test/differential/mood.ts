@@ -21,6 +21,8 @@ const WEIGHTS: Weights = {
     explain: 4,
   },
   ...{ tenant: 2, fairness: 1, queues: 2, signatures: 1, groups: 1, jobs: 1, 'dead letters': 1 },
+  ...{ watch: 3, reconcile: 1.5 },
+  ...{ claim: 6, claimGroup: 2, renewAggregation: 2, finishAggregation: 3, failAggregation: 3, results: 2 },
   ...{ 'first page': 1, 'other pages': 1, advance: 12 },
 };
 
@@ -31,6 +33,16 @@ const GRIM: Weights = { seal: 3, cancel: 3, redrive: 3, settle: 3, group: 3, res
 const CARELESS: Weights = { settle: 0.2, giveBack: 0.3, add: 0.4, dispatch: 2, recover: 5 };
 const STUBBORN: Weights = { settle: 2, add: 0.1, seal: 0.3, cancel: 0.1, dispatch: 5, advance: 2, job: 2 };
 
+const SPITEFUL: Weights = {
+  claim: 5,
+  failAggregation: 8,
+  finishAggregation: 0.1,
+  seal: 3,
+  settle: 3,
+  cancel: 0.3,
+  result: 6,
+};
+
 /** What kind of thing mostly happens in a sequence. */
 export class Mood {
   /** Many jobs die, and many groups end. */
@@ -39,6 +51,8 @@ export class Mood {
   readonly isCareless: boolean;
   /** A few jobs are tried again and again. */
   readonly isStubborn: boolean;
+  /** Results can hardly be added up. */
+  readonly isSpiteful: boolean;
   readonly #ends: readonly (readonly [Kind, number])[];
   readonly #sum: number;
 
@@ -46,10 +60,12 @@ export class Mood {
     this.isGrim = rng.chance(0.4);
     this.isCareless = rng.chance(0.3);
     this.isStubborn = rng.chance(0.15);
+    this.isSpiteful = rng.chance(0.15);
     const moods: readonly Weights[] = [
       this.isGrim ? GRIM : {},
       this.isCareless ? CARELESS : {},
       this.isStubborn ? STUBBORN : {},
+      this.isSpiteful ? SPITEFUL : {},
     ];
     let sum = 0;
     this.#ends = Object.entries(WEIGHTS).map(([name, weight]) => {

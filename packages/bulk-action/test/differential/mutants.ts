@@ -20,7 +20,9 @@ export const withParts = (store: BulkStore, parts: Parts): BulkStore => ({
   gate: { ...store.gate, ...parts.gate },
   leases: { ...store.leases, ...parts.leases },
   upkeep: { ...store.upkeep, ...parts.upkeep },
+  watch: { ...store.watch, ...parts.watch },
   deadLetters: { ...store.deadLetters, ...parts.deadLetters },
+  aggregations: { ...store.aggregations, ...parts.aggregations },
   instances: { ...store.instances, ...parts.instances },
   once: { ...store.once, ...parts.once },
   wakeUps: store.wakeUps,
@@ -29,7 +31,7 @@ export const withParts = (store: BulkStore, parts: Parts): BulkStore => ({
 });
 
 const UNREAD: Readonly<Record<string, readonly string[]>> = {
-  limits: ['queuedJobsMax', 'tenantQueuedJobsMax', 'jobRetentionMs', 'costMax'],
+  limits: ['queuedJobsMax', 'tenantQueuedJobsMax', 'jobRetentionMs', 'costMax', 'groupResultBytesMax'],
   fairQueue: ['charge', 'alpha', 'maxShare', 'priorityWeights'],
   backpressure: [
     ...['globalRps', 'burst', 'readyQueueMaxSize', 'readyHorizonMs'],
@@ -209,6 +211,49 @@ export const WRONG_ANSWERS: readonly Mutant[] = [
     name: 'nobody ever waits for a job',
     mutate: ({ instances }) => ({
       instances: { heartbeat: (instance) => instances.heartbeat({ ...instance, waiting: 0 }) },
+    }),
+  },
+  {
+    name: 'no group times out',
+    mutate: () => ({ watch: { look: async () => ({ timedOut: [], looked: 0, more: false }) } }),
+  },
+  {
+    name: 'a new timeout does not act',
+    mutate: ({ groups }) => ({
+      groups: { update: (key, patch) => groups.update(key, without('timeoutMs')(patch)) },
+    }),
+  },
+  {
+    name: 'an aggregation takes any types',
+    mutate: ({ aggregations }) => ({
+      aggregations: { claim: (token, ttlMs) => aggregations.claim(token, ttlMs) },
+    }),
+  },
+  {
+    name: 'a result is not kept',
+    mutate: ({ leases }) => ({
+      leases: {
+        settle: (batch) =>
+          leases.settle(batch.map((one) => ({ ...one, outcome: without('data')(one.outcome) }))),
+      },
+    }),
+  },
+  {
+    name: 'numbers are not counted',
+    mutate: ({ leases }) => ({
+      leases: {
+        settle: (batch) =>
+          leases.settle(batch.map((one) => ({ ...one, outcome: without('numbers')(one.outcome) }))),
+      },
+    }),
+  },
+  {
+    name: 'a failed aggregation is tried for ever',
+    mutate: ({ aggregations }) => ({
+      aggregations: {
+        fail: async (key, round, token) =>
+          (await aggregations.renew(key, round, token, 1000)) ? 'again' : 'lost',
+      },
     }),
   },
   {

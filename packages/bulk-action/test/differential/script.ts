@@ -10,6 +10,7 @@ import {
 } from '../../src/ports.js';
 import { GroupStatus, JobStatus, NonReadyReason, PriorityLevel } from '../../src/states.js';
 import { numbers } from '../store-contract/tools.js';
+import { drawAggregation, drawSpite, drawSuccess, isAggregation } from './aggregation-script.js';
 import type { Command, LeaseName, ListCommand, NamedSettlement } from './commands.js';
 import { Memories } from './memories.js';
 import { Mood } from './mood.js';
@@ -36,6 +37,8 @@ const LEAPS_MS = [1000, 2100, INSTANCE_TTL_MS, INSTANCE_TTL_MS - 1, 60_000, 610_
 export class Script {
   readonly memories = new Memories();
   readonly #mood: Mood;
+  /** Whether results are added up in this sequence. */
+  readonly #aggregates: boolean;
   #fresh = 0;
 
   constructor(
@@ -43,10 +46,14 @@ export class Script {
     readonly world: World,
   ) {
     this.#mood = new Mood(rng);
+    this.#aggregates = this.#mood.isSpiteful || rng.chance(0.4);
   }
 
   /** The next command. */
   next(): Command {
+    const spite =
+      this.#mood.isSpiteful && this.rng.chance(0.4) ? drawSpite(this.rng, this.memories) : undefined;
+    if (spite) return spite;
     const kind = this.#mood.draw(this.rng);
     return this.#draw(this.rng.chance(0.85) ? this.#worthwhile(kind) : kind);
   }
@@ -60,6 +67,8 @@ export class Script {
     if (kind === 'reserve' && ready === 0 && this.rng.chance(0.5)) return this.#worthwhile('fetch');
     if (kind === 'fetch' && nothingToFetch)
       return this.rng.pick(['add', 'dispatch', 'advance', 'advance', 'recover']);
+    if (isAggregation(kind) && (!this.#aggregates || this.memories.aggregating.length === 0))
+      return this.#worthwhile(this.rng.pick(['settle', 'seal']));
     if ((kind === 'redrive' || kind === 'purge') && dead.length === 0) return this.#worthwhile('settle');
     return kind;
   }
@@ -90,6 +99,9 @@ export class Script {
       case 'fetch':
       case 'dispatch':
         return { kind, max: this.#many(6) };
+      case 'watch':
+      case 'reconcile':
+        return { kind, max: rng.pick([1, 3, 100]) };
       case 'sweep':
         return { kind, max: rng.pick([1, 3, 1000]) };
       case 'admit':
@@ -99,7 +111,7 @@ export class Script {
       case 'checkRate':
         return { kind, key: this.#key(), cost: rng.integer(1, 6) };
       case 'result':
-        return { kind, key: this.#key(), ...(rng.chance(0.5) && { round: rng.integer(1, 2) }) };
+        return { kind, key: this.#endedKey(), ...(rng.chance(0.5) && { round: rng.integer(1, 2) }) };
       case 'tenant':
         return { kind, tenantId: rng.chance(0.05) ? NOBODY : this.#tenantId() };
       case 'fairness':
@@ -118,7 +130,10 @@ export class Script {
       case 'queues':
       case 'other pages':
         return { kind };
+      case 'results':
+        return { kind, key: this.#key(), limit: rng.pick([1, 3, 100]) };
       default:
+        if (isAggregation(kind)) return drawAggregation(kind, rng, this.memories, this.#key());
         return this.#drawLeases(kind);
     }
   }
@@ -167,6 +182,12 @@ export class Script {
     return this.#usual().key;
   }
 
+  /** Now and then one whose results could not be added up: there are few. */
+  #endedKey(): string {
+    const failed = this.memories.recent(this.rng, this.memories.notAddedUp);
+    return failed !== undefined && this.rng.chance(0.5) ? failed : this.#key();
+  }
+
   /** One of the first groups that still take jobs: when one has ended, another comes in its place. */
   #usual(): GroupDefinition {
     const { definitions, active } = this.world;
@@ -190,7 +211,7 @@ export class Script {
 
   /** The usual one, now and then another with the same key. */
   #definition(): GroupDefinition {
-    const definition = this.rng.chance(0.1) ? this.rng.pick(this.world.definitions) : this.#usual();
+    const definition = this.rng.chance(0.2) ? this.rng.pick(this.world.definitions) : this.#usual();
     if (this.rng.chance(0.8)) return definition;
     return { ...definition, weight: definition.weight + 1 };
   }
@@ -291,10 +312,10 @@ export class Script {
     const reason = rng.pick(Object.values(NonReadyReason));
     const retry = { kind: 'retry', error, reason, spendsRetry: rng.chance(0.7) } as const;
     if (isStubborn && rng.chance(0.9)) return { ...retry, delayMs: rng.pick([0, 1, 20]) };
-    if (rng.chance(0.4))
-      return rng.chance(0.5) ? { kind: 'success' } : { kind: 'success', data: '{"ok":[]}' };
+    if (rng.chance(0.4)) return this.#aggregates ? drawSuccess(rng) : { kind: 'success' };
     if (rng.chance(isGrim ? 0.2 : 0.5)) return { ...retry, delayMs: rng.pick(DELAYS) };
-    return { kind: 'failure', error, dead: rng.chance(0.7), signature: rng.pick(SIGNATURES) };
+    const asks = this.#aggregates && rng.chance(0.3) && ({ aggregate: true } as const);
+    return { kind: 'failure', error, dead: rng.chance(0.7), signature: rng.pick(SIGNATURES), ...asks };
   }
 
   #reserve(instanceId: string): Command {
@@ -318,6 +339,7 @@ export class Script {
       slots,
       waiting: rng.integer(0, slots),
       processorTypes: rng.pick([[], ['work'], ['work', 'mail']]),
+      ...(rng.chance(0.5) && { resources: rng.pick([{ work: 'api' }, { work: 'api', mail: 'api' }]) }),
     };
   }
 

@@ -81,7 +81,7 @@ export class Side {
   }
 
   async #move(command: Exclude<Command, { kind: 'advance' }>): Promise<unknown> {
-    const { gate, leases, upkeep, deadLetters } = this.harness.store;
+    const { gate, leases, upkeep, watch, deadLetters } = this.harness.store;
     switch (command.kind) {
       case 'fetch':
         return gate.fetch(command.max);
@@ -89,6 +89,10 @@ export class Side {
         return gate.dispatch(command.max);
       case 'sweep':
         return upkeep.sweep(command.max);
+      case 'watch':
+        return watch.look(command.max);
+      case 'reconcile':
+        return this.#reconcileAll(command.max);
       case 'admit':
         return gate.admit(command.key, command.jobId);
       case 'checkRate':
@@ -115,6 +119,24 @@ export class Side {
       case 'purge':
         return deadLetters[command.kind](command.filter, command.max);
       default:
+        return this.#aggregate(command);
+    }
+  }
+
+  async #aggregate(command: Command): Promise<unknown> {
+    const { aggregations } = this.harness.store;
+    switch (command.kind) {
+      case 'claim':
+        return aggregations.claim(command.token, command.ms, command.types);
+      case 'claimGroup':
+        return aggregations.claimGroup(command.key, command.token, command.ms);
+      case 'renewAggregation':
+        return aggregations.renew(command.key, command.round, command.token, command.ms);
+      case 'finishAggregation':
+        return aggregations.finish(command.key, command.round, command.token, command.data);
+      case 'failAggregation':
+        return aggregations.fail(command.key, command.round, command.token, command.message);
+      default:
         return this.#look(command);
     }
   }
@@ -140,6 +162,7 @@ export class Side {
         return deadLetters.signatures(command.filter, command.limit);
       case 'groups':
       case 'jobs':
+      case 'results':
       case 'dead letters':
         return this.#rest(command, undefined);
       case 'first page':
@@ -151,13 +174,30 @@ export class Side {
     }
   }
 
+  /** Nothing is ever wrong: what a step leaves behind is what it counts. */
+  async #reconcileAll(max: number): Promise<number> {
+    const { watch } = this.harness.store;
+    let total = 0;
+    let cursor: string | undefined;
+    for (let pages = 0; pages < PAGES_MAX; pages++) {
+      const answer = await watch.reconcile(max, cursor);
+      if (answer.repaired > 0) throw new Error(`expected nothing to repair, got ${answer.repaired}`);
+      total += answer.looked;
+      cursor = answer.cursor;
+      if (cursor === undefined) return total;
+    }
+    throw new Error(`expected the reconciliation to end within ${PAGES_MAX} pages`);
+  }
+
   async #page(list: ListCommand, cursor: string | undefined): Promise<Page<unknown>> {
-    const { views, deadLetters } = this.harness.store;
+    const { views, aggregations, deadLetters } = this.harness.store;
     switch (list.kind) {
       case 'groups':
         return views.groups(list.filter, list.limit, cursor);
       case 'jobs':
         return views.jobs(list.key, { state: list.state }, list.limit, cursor);
+      case 'results':
+        return aggregations.page(list.key, list.limit, cursor);
       case 'dead letters':
         return deadLetters.list(list.filter, list.limit, cursor);
     }

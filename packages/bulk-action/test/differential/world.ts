@@ -114,6 +114,14 @@ export const drawRps = (rng: Rng): number => rng.pick([0.3, 1, 3, 7, 20, 100]);
 const sometimes = <T>(rng: Rng, probability: number, values: readonly T[]): T | undefined =>
   rng.chance(probability) ? rng.pick(values) : undefined;
 
+/** `work` and `mail` are also resources, unless a heartbeat says that they call another one. */
+const RESOURCES: readonly NonNullable<BulkActionConfig['resources']>[] = [
+  { mail: { rps: 3 } },
+  { mail: { rps: 20, concurrency: 2 }, work: { concurrency: 1 } },
+  { api: { rps: 2 }, work: { adaptiveConcurrency: true } },
+  { api: { concurrency: 2 }, mail: { rps: 0.5 } },
+];
+
 /** Limits so small that they are met. */
 function drawConfig(rng: Rng): BulkActionConfig {
   const [defaultBackoffMs, maxBackoffMs] = rng.pick([
@@ -127,6 +135,7 @@ function drawConfig(rng: Rng): BulkActionConfig {
       tenantQueuedJobsMax: sometimes(rng, 0.15, [4, 8]),
       jobRetentionMs: sometimes(rng, 0.7, [0, 1000, 30_000, 200_000]),
       costMax: sometimes(rng, 0.3, [5]),
+      groupResultBytesMax: sometimes(rng, 0.3, [10, 40]),
     },
     fairQueue: {
       charge: rng.pick(['job', 'job', 'time', 'time', chargeByPayload]),
@@ -143,6 +152,7 @@ function drawConfig(rng: Rng): BulkActionConfig {
       maxBackoffMs,
     },
     workerPool: { fetchBatchSize: sometimes(rng, 0.4, [1, 3]) },
+    resources: sometimes(rng, 0.4, RESOURCES) ?? {},
     aggregator: {
       failedDetailsMaxCount: sometimes(rng, 0.3, [0, 2]),
       resultRetentionMs: sometimes(rng, 0.7, [0, 5000, 100_000]),

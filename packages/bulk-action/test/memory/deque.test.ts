@@ -61,5 +61,6 @@ describe('bulk-action BA-1: a lane has two ends', () => {
     deque.shift();
     expect(deque.indexOf('a')).toBe(-1);
     expect(deque.indexOf('c')).toBe(1);
+    expect(deque.filter((item) => item !== 'b')).toEqual(['c']);
   });
 });

@@ -57,12 +57,14 @@ describe('bulk-action BA-1: a heap whose items know their place', () => {
           }
           expect(flawsOf(heap, pool, model)).toEqual([]);
         }
+        const sorted = [...model].sort(byOrder);
+        for (const count of [0, 1, 5, POOL]) expect(heap.first(count)).toEqual(sorted.slice(0, count));
         const drained: Item[] = [];
         for (let item = heap.peek(); item; item = heap.peek()) {
           drained.push(item);
           heap.remove(item);
         }
-        expect(drained).toEqual([...model].sort(byOrder));
+        expect(drained).toEqual(sorted);
       }),
     );
   });

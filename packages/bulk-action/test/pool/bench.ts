@@ -83,7 +83,7 @@ export function bench(options: BenchOptions = {}) {
   };
 }
 
-type Port = 'gate' | 'leases' | 'upkeep' | 'instances';
+type Port = 'gate' | 'leases' | 'upkeep' | 'watch' | 'instances';
 type Member<P extends Port> = keyof BulkStore[P] & string;
 
 /** The same store, with something around one of its calls. */

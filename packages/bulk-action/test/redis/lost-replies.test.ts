@@ -7,8 +7,9 @@ import { BulkActionService } from '../../src/bulk-action-service.js';
 import { BULK_SCRIPTS } from '../../src/redis/scripts.js';
 import { expectConservation } from '../store-contract/conservation.js';
 import { numbers, type StoreHarness } from '../store-contract/tools.js';
+import type { Act, ScriptName } from './act.js';
 import { CLOCKED_SCRIPTS, openClocked } from './redis-fixture.js';
-import { ACTS, type Act, busyStore, type ScriptName } from './repeated-acts.js';
+import { ACTS, busyStore } from './repeated-acts.js';
 import { dumpOf, pictureOf } from './stored-state.js';
 
 let server: RedisServer;

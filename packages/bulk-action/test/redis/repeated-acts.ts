@@ -1,44 +1,21 @@
-import type { BULK_SCRIPTS } from '../../src/redis/scripts.js';
+import { result } from '../store-contract/aggregating.js';
 import {
   deadly,
   failure,
   fill,
   group,
+  HOUR_MS,
   Instance,
   job,
   jobs,
-  type LeaseTuple,
   retry,
   type StoreHarness,
   settle,
   succeed,
   success,
 } from '../store-contract/tools.js';
-
-/** A verb of the store. */
-export type ScriptName = keyof typeof BULK_SCRIPTS;
-
-/** Three leases that the instance `one` holds. */
-export type Held = LeaseTuple<3>;
-
-/**
- * What a verb promises for its repeat, as its Lua header says it.
- * - `same`: the first answer again, and nothing changes.
- * - `told`: nothing changes, and the answer says that it was so already.
- * - `next`: goes on where the first one stopped, as two calls would.
- */
-type Promised = 'same' | 'told' | 'next';
-
-/** One use of a verb. */
-export interface Act {
-  readonly what: string;
-  readonly again: Promised;
-  /** Changes nothing the first time either. */
-  readonly idle?: true;
-  /** What has to happen before. */
-  readonly before?: (harness: StoreHarness, held: Held) => Promise<unknown>;
-  readonly act: (harness: StoreHarness, held: Held) => Promise<unknown>;
-}
+import type { Act, Held, ScriptName } from './act.js';
+import { AGGREGATION_ACTS } from './repeated-aggregations.js';
 
 const RANDOMS = [0.5, 0.25, 0.75, 0.125];
 const LATER_MS = 60_000;
@@ -165,6 +142,22 @@ const MOVES = {
       act: ({ store }) => store.upkeep.sweep(2),
     },
   ],
+  watch: [
+    {
+      what: 'end all that are overdue',
+      again: 'told',
+      before: ({ advance }) => advance(HOUR_MS),
+      act: ({ store }) => store.watch.look(100),
+    },
+    {
+      what: 'end one of several',
+      again: 'next',
+      before: ({ advance }) => advance(HOUR_MS),
+      act: ({ store }) => store.watch.look(1),
+    },
+    look(({ store }) => store.watch.look(100), 'look when nothing is due'),
+  ],
+  reconcile: [look(({ store }) => store.watch.reconcile(100))],
   redrive: [
     { what: 'redrive all', again: 'told', act: ({ store }) => store.deadLetters.redrive(letterFilter, 100) },
     {
@@ -200,6 +193,12 @@ const LEASES = {
       what: 'success',
       again: 'same',
       act: ({ store }, held) => store.leases.settle(held.map((one) => success(one))),
+    },
+    {
+      what: 'success with a result',
+      again: 'same',
+      act: ({ store }, held) =>
+        store.leases.settle(held.map((one) => result(one, '{"n":1}', { numbers: { n: 1 } }))),
     },
     { what: 'retry', again: 'same', act: ({ store }, [a]) => store.leases.settle([retry(a)]) },
     {
@@ -288,6 +287,7 @@ export const ACTS: Readonly<Record<ScriptName, readonly Act[]>> = {
   ...CHANGES_OF_GROUPS,
   ...MOVES,
   ...LEASES,
+  ...AGGREGATION_ACTS,
   ...PRESENCE,
   ...LOOKS,
 };

@@ -93,6 +93,18 @@ describe('bulk-action BA-2: why a job does not run', () => {
     ['GROUP_CAP', { job: ready, group: { held: 4, running: 3, concurrency: 3 } }, { detail: /4 of 3/ }, null],
     ['TENANT_CAP', { tenant: { held: 9, concurrency: 8 } }, { detail: /9 of 8/ }, null],
     ['MAX_SHARE', { group: { held: 5 }, overShare: true }, { detail: /5 of its jobs/ }, null],
+    [
+      'RESOURCE_CAP',
+      { resource: { name: 'api', held: 4, concurrency: 4, readyCost: 0 } },
+      { detail: /4 of 4 jobs that call 'api'/ },
+      null,
+    ],
+    [
+      'RESOURCE_RATE',
+      { resource: { name: 'api', held: 0, readyCost: 0, bucket: bucket(70_000) } },
+      { opensInMs: 70, detail: /in 70 ms/ },
+      70,
+    ],
     ['GROUP_RATE', { group: { bucket: bucket(250_000) } }, { opensInMs: 250, detail: /10 per second/ }, 250],
     ['TENANT_RATE', { tenant: { bucket: bucket(100_001) } }, { opensInMs: 101, detail: /in 101 ms/ }, 101],
     ['GLOBAL_RATE', { global: { bucket: bucket(1) } }, { opensInMs: 1, detail: /in 1 ms/ }, 1],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GroupCounts, GroupView } from '../../src/model.js';
-import { progressOf } from '../../src/rules/progress.js';
+import { progressOf as progressAt } from '../../src/rules/progress.js';
 import { GroupStatus, hasEnded } from '../../src/states.js';
 
 const counts = (patch: Partial<GroupCounts>): GroupCounts => ({
@@ -36,6 +36,8 @@ const group = (patch: Partial<GroupView> = {}): GroupView => ({
   lastBackoffMs: 0,
   ...patch,
 });
+const BASE_MS = 1000;
+const progressOf = (view: GroupView) => progressAt(view, BASE_MS);
 const percent = (success: number, registered: number, status: GroupStatus = 'RUNNING') =>
   progressOf(group({ status, counts: counts({ registered, success, pending: registered - success }) }))
     .progressPercent;
@@ -73,7 +75,7 @@ describe('bulk-action BA-13: progress of a group', () => {
       status: 'RUNNING',
       round: 2,
       etaMs: 37_500,
-      congestion: { level: 'NONE', nonReadyCount: 12, lastBackoffMs: 4000 },
+      congestion: { level: 'MODERATE', nonReadyCount: 12, lastBackoffMs: 4000 },
     });
   });
 

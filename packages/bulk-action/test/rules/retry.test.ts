@@ -59,7 +59,10 @@ describe('bulk-action BA-8: what a failed try comes to', () => {
     expect(decide({ error: limited(2500), retryCount: 3 })).toMatchObject({ ...throttled, delayMs: 2500 });
     expect(decide({ error: limited(0) })).toMatchObject({ ...throttled, delayMs: 0 });
     expect(decide({ error: limited(0.2) })).toMatchObject({ ...throttled, delayMs: 1 });
-    expect(decide({ error: limited(), random: 0.9 })).toMatchObject({ ...throttled, delayMs: 1000 });
+    expect(decide({ error: limited() })).toMatchObject({ ...throttled, delayMs: 1000 });
+    // Those refused together come back apart, and never earlier than asked.
+    expect(decide({ error: limited(), random: 0.9 })).toMatchObject({ ...throttled, delayMs: 1450 });
+    expect(decide({ error: limited(2000), random: 0.5 })).toMatchObject({ ...throttled, delayMs: 2500 });
     expect(decide({ error: limited(DAY_MS * 400) })).toMatchObject({ ...throttled, delayMs: DAY_MS });
   });
 

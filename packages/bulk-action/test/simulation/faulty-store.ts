@@ -11,7 +11,9 @@ const MEMBERS = {
   gate: ['fetch', 'dispatch', 'admit', 'checkRate'],
   leases: ['reserve', 'renew', 'settle', 'giveBack', 'recover', 'giveBackAll'],
   upkeep: ['sweep'],
+  watch: ['look', 'reconcile'],
   deadLetters: ['list', 'signatures', 'redrive', 'purge'],
+  aggregations: ['claim', 'claimGroup', 'renew', 'page', 'finish', 'fail'],
   instances: ['heartbeat', 'leave', 'list'],
   once: ['begin', 'renew', 'finish', 'release'],
 } as const satisfies { readonly [P in Port]: readonly (keyof BulkStore[P])[] };

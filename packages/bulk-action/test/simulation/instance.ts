@@ -1,9 +1,11 @@
 import type { Logger, Rng } from '@millrace/foundation';
+import { type Aggregator, AggregatorRegistry } from '../../src/aggregator.js';
 import type { ResolvedBulkActionConfig } from '../../src/options.js';
 import { STORE_BUDGET_MS } from '../../src/pool/shutdown.js';
 import { WorkerPool } from '../../src/pool/worker-pool.js';
 import type { BulkStore } from '../../src/ports.js';
 import { ProcessorRegistry } from '../../src/processor.js';
+import { scriptedAggregator } from './aggregators.js';
 import { type ProcessorParts, scriptedProcessors } from './processors.js';
 import type { EventLog, SimProcess } from './scheduler.js';
 import type { Violations } from './truth.js';
@@ -17,6 +19,8 @@ export interface InstanceParts {
   readonly rng: Rng;
   readonly workers: number;
   readonly types: readonly string[];
+  /** Whether it has an aggregator. */
+  readonly aggregates: boolean;
   readonly violations: Violations;
   readonly processors: ProcessorParts;
 }
@@ -30,13 +34,15 @@ export class Instance {
   readonly #pool: WorkerPool;
 
   constructor(parts: InstanceParts) {
-    const { process, store, config, rng, workers, types, processors } = parts;
+    const { process, store, config, rng, workers, types, processors, aggregates } = parts;
+    const aggregator = scriptedAggregator(processors, config.watcher.lockTtlMs);
     this.process = process;
     this.#parts = parts;
     this.#pool = new WorkerPool({
       store,
       config,
       processors: new ProcessorRegistry(scriptedProcessors(processors, types)),
+      aggregators: new AggregatorRegistry(aggregates ? [aggregator as Aggregator] : []),
       clock: process.clock,
       rng: rng.fork('pool'),
       log: eventLogger(process, processors.scheduler.log),

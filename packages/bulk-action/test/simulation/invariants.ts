@@ -1,6 +1,7 @@
 import type { GroupView, JobView } from '../../src/model.js';
 import type { BulkStore } from '../../src/ports.js';
 import { hasEnded } from '../../src/states.js';
+import { AggregationCheck } from './aggregation-check.js';
 import type { Ledger } from './processors.js';
 import type { Truth, TruthGroup, TruthJob, Violations } from './truth.js';
 
@@ -12,6 +13,8 @@ export interface AuditParts {
   readonly violations: Violations;
   /** Jobs whose submit was answered, as `group#job`. */
   readonly acknowledged: ReadonlySet<string>;
+  /** Whether results are added up in this run. */
+  readonly aggregates: boolean;
 }
 
 interface Seen {
@@ -144,7 +147,9 @@ export class Audit {
     const { violations } = this.#parts;
     const { started, cancelled, round } = group;
     const going = started || round > 1 ? 'RUNNING' : 'DISPATCHED';
-    const expected = cancelled ? ['CANCELLED'] : group.sealed ? [going, 'COMPLETED'] : ['CREATED'];
+    const cut = group.timedOut ? 'FAILED' : 'CANCELLED';
+    const end = group.notAddedUp ? 'FAILED' : 'COMPLETED';
+    const expected = cancelled ? [cut] : group.sealed ? [going, 'AGGREGATING', end] : ['CREATED'];
     violations.check(
       expected.includes(status) || (round > 1 && group.everCancelled),
       'I8',
@@ -207,6 +212,7 @@ export class Audit {
       () => `${group.key} counts ${view.counts.failed} failures, ${failures} accepted and ${expired} expired`,
     );
     const result = await store.views.result(group.key);
+    if (this.#parts.aggregates) AggregationCheck.ofResult(group, result, violations);
     const { registered, success, failed, cancelled } = view.counts;
     violations.check(
       result?.round === view.round &&

@@ -164,6 +164,48 @@ export const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
+    name: 'whoever adds up last wins',
+    breaks: ['I4'],
+    mutate: (store) => {
+      const { aggregations } = store;
+      const done = new Set<string>();
+      const finish: typeof aggregations.finish = async (key, round, token, data) => {
+        const answer = await aggregations.finish(key, round, token, data);
+        if (answer === 'done') done.add(`${key} ${round}`);
+        return done.has(`${key} ${round}`) ? 'done' : answer;
+      };
+      return {
+        ...store,
+        aggregations: { ...aggregations, finish },
+        start: () => store.start(),
+        stop: () => store.stop(),
+      };
+    },
+  },
+  {
+    name: 'results are given twice',
+    breaks: ['I14'],
+    mutate: (store) => {
+      const { aggregations } = store;
+      const page: typeof aggregations.page = async (...args) => {
+        const { items, ...rest } = await aggregations.page(...args);
+        return { ...rest, items: [...items, ...items] };
+      };
+      return {
+        ...store,
+        aggregations: { ...aggregations, page },
+        start: () => store.start(),
+        stop: () => store.stop(),
+      };
+    },
+  },
+  {
+    name: 'groups that make progress time out',
+    breaks: ['I10'],
+    mutate: (store) =>
+      withDefinitions(store, (given) => ('timeoutMs' in given ? { ...given, timeoutMs: 50 } : given)),
+  },
+  {
     name: 'pausing does nothing',
     breaks: ['PAUSE'],
     mutate: (store) => {

@@ -28,6 +28,8 @@ export interface Scenario {
   readonly tenantWeights: Readonly<Record<string, number>>;
   readonly instances: number;
   readonly workers: number;
+  /** Whether there is an aggregator. */
+  readonly aggregates: boolean;
   readonly operations: number;
   /** How long faults and operations go on. */
   readonly faultyMs: number;
@@ -80,6 +82,7 @@ export function drawScenario(rng: Rng, startMs: number): Scenario {
     tenantWeights: Object.fromEntries(tenants.map((id) => [id, rng.pick([1, 1, 2, 4])])),
     instances: rng.integer(1, 3),
     workers: rng.integer(1, 4),
+    aggregates: rng.fork('aggregates').chance(0.4),
     operations: mode === 'fair' ? 0 : rng.integer(0, 16),
     faultyMs,
   };
@@ -103,6 +106,10 @@ function drawConfig(rng: Rng, mode: Mode): ResolvedBulkActionConfig {
       maxBackoffMs: 2000,
     },
     congestion: { baseBackoffMs: 200, maxBackoffMs: 2000 },
+    watcher: {
+      intervalMs: rng.fork('watcher').integer(500, 2000),
+      lockTtlMs: rng.fork('lock').integer(600, 3000),
+    },
     workerPool: {
       fetchIntervalMs: rng.integer(500, 2000),
       fetchBatchSize: rng.pick([1, 5, 50]),
@@ -133,6 +140,7 @@ interface GroupPlan {
 function drawGroup(rng: Rng, plan: GroupPlan): PlannedGroup {
   const { mode, index, tenants, faultyMs, startMs } = plan;
   const limits = mode === 'fair' ? {} : drawLimits(rng);
+  const timing = rng.fork(`timeout ${index}`);
   const deadline = mode !== 'fair' && rng.chance(0.05) ? startMs + rng.integer(1000, 20_000) : undefined;
   return {
     group: {
@@ -142,6 +150,8 @@ function drawGroup(rng: Rng, plan: GroupPlan): PlannedGroup {
       priorityLevel: rng.pick(['high', 'normal', 'low'] as const),
       ...limits,
       ...(deadline !== undefined && { deadline }),
+      // So short that retries, rates and scheduled jobs make some of them fail.
+      ...(mode !== 'fair' && timing.chance(0.15) && { timeoutMs: timing.integer(1500, 12_000) }),
     },
     jobs: Array.from({ length: rng.integer(1, plan.jobs * 2 - 1) }, (_, job) => drawJob(rng, plan, job)),
     atMs: mode === 'fair' ? 0 : rng.integer(0, faultyMs >> 1),

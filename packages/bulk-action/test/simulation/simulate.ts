@@ -143,7 +143,9 @@ async function checkAll(world: World): Promise<void> {
   await audit.atTheEnd();
   if (scenario.mode === 'fair') checkFairness(truth, scenario.config, scenario.tenantWeights, violations);
   const owes = () => [...world.instances].some(({ process }) => world.poolCheck.owes(process));
-  await scheduler.run(() => !owes(), scheduler.time + REPEAT_MAX_MS);
+  // A process that is held up sends nothing until it goes on.
+  const heldUp = [...world.instances].map(({ process }) => process.frozenUntil);
+  await scheduler.run(() => !owes(), Math.max(scheduler.time, ...heldUp) + REPEAT_MAX_MS);
   for (const instance of world.instances) {
     world.poolCheck.atTheEnd(instance.process);
     world.stopInstance(instance);

@@ -130,6 +130,12 @@ export class TruthGroup {
   round = 1;
   /** Cancelled; redriving opens it again. */
   cancelled = false;
+  /** Ended by time, in the round that `cancelled` speaks of. */
+  timedOut = false;
+  /** Its aggregation has failed for good in this round. */
+  notAddedUp = false;
+  /** The last first start of one of its jobs. */
+  progressAt = 0;
   /** Was cancelled in some round: its jobs may be CANCELLED. */
   everCancelled = false;
 
@@ -196,6 +202,7 @@ export class Truth {
     job.reserves += 1;
     this.leased.add(job);
     job.group.started = true;
+    if (leased.attempt === 1) job.group.progressAt = at;
     this.starts.push({ job, at, cost: leased.cost });
   }
 

@@ -14,14 +14,18 @@ import {
   type GroupDefinition,
   type Heartbeat,
   INSTANCE_TTL_MS,
+  type LookAnswer,
   type NewJob,
+  type ReconcileAnswer,
 } from '../../src/ports.js';
+import { AGGREGATION_OUTCOMES, AggregationCheck } from './aggregation-check.js';
 import { brief } from './brief.js';
 import type { Execute } from './faulty-store.js';
 import { RateCheck } from './rate-check.js';
 import type { SimProcess } from './scheduler.js';
 import { SettleCheck } from './settle-check.js';
 import { patchLimits, type TruthJob } from './truth.js';
+import { WatchCheck } from './watch-check.js';
 import type { WitnessParts } from './witness-parts.js';
 
 type Look = (process: SimProcess, args: readonly unknown[], answer: unknown) => void | Promise<void>;
@@ -44,6 +48,10 @@ export const OUTCOMES = [
   'next round',
   'token denied',
   'reserve repeated',
+  'ended as GROUP_TIMEOUT',
+  'ended as DEADLINE_EXCEEDED',
+  'reconciled',
+  ...AGGREGATION_OUTCOMES,
 ] as const;
 
 /**
@@ -53,6 +61,8 @@ export const OUTCOMES = [
 export class Witness {
   readonly #parts: WitnessParts;
   readonly #settling: SettleCheck;
+  readonly #watching: WatchCheck;
+  readonly #adding: AggregationCheck;
   readonly #global: RateCheck;
   readonly #rates = new Map<string, RateCheck>();
   readonly #asked = new Map<string, { readonly seq: number; readonly tokens: ReadonlySet<number> }>();
@@ -64,6 +74,8 @@ export class Witness {
   constructor(parts: WitnessParts) {
     this.#parts = parts;
     this.#settling = new SettleCheck(parts);
+    this.#watching = new WatchCheck(parts);
+    this.#adding = new AggregationCheck(parts);
     this.#global = new RateCheck('the engine', parts.violations);
     this.#looks = this.#allLooks();
   }
@@ -149,6 +161,10 @@ export class Witness {
           this.#parts.violations.check(job.group.everCancelled, 'I8', () => `a sweep took ${job.name} away`);
           truth.release(job, 'cancelled');
         }),
+      'watch.look': (_process, _args, answer) => this.#watching.looked(answer as LookAnswer),
+      'watch.reconcile': (_process, _args, answer) => this.#watching.reconciled(answer as ReconcileAnswer),
+      'aggregations.finish': (_process, args, answer) => this.#adding.finished(args, answer),
+      'aggregations.fail': (_process, args, answer) => this.#adding.failed(args, answer),
       'instances.heartbeat': (_process, [heartbeat]) => {
         this.#heard.set((heartbeat as Heartbeat).id, this.#parts.scheduler.time);
       },
@@ -366,6 +382,8 @@ export class Witness {
       group.round = view.round;
       group.paused = false;
       group.cancelled = false;
+      group.timedOut = false;
+      group.notAddedUp = false;
     }
     for (const job of truth.jobs()) {
       if (job.end !== 'dead') continue;

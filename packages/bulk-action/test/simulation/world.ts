@@ -99,6 +99,7 @@ export class World {
       ledger: this.ledger,
       violations,
       acknowledged: this.client.acknowledged,
+      aggregates: this.scenario.aggregates,
     });
   }
 
@@ -123,6 +124,7 @@ export class World {
       config: scenario.config,
       rng,
       workers: scenario.workers,
+      aggregates: scenario.aggregates,
       types,
       violations,
       processors: {

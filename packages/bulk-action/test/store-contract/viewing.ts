@@ -11,6 +11,7 @@ import {
   numbers,
   type OpenStore,
   retry,
+  SLACK_MS,
   SLOW_RPS,
   type StoreHarness,
   settle,
@@ -40,6 +41,7 @@ export function listing(open: OpenStore): void {
       liveSlots: 0,
       waitingSlots: 0,
       startsPerSecond: 0,
+      oldestWaitingMs: 0,
     });
   });
 
@@ -160,6 +162,77 @@ export function sharing(open: OpenStore): void {
       liveSlots: 7,
       waitingSlots: 7,
     });
+  });
+
+  it('queues: how long the first in line have waited', async () => {
+    const harness = await open();
+    const { groups, views } = harness.store;
+    const oldest = async () => (await views.queues()).oldestWaitingMs;
+    const about = (ms: number) => ({
+      asymmetricMatch: (is: number) => is >= ms && is <= ms + SLACK_MS,
+      toString: () => `${ms} to ${ms + SLACK_MS}`,
+    });
+    const instance = new Instance(harness, 'one', 7);
+    expect(await oldest()).toBe(0);
+    await fill(harness, group('a/g'), 2);
+    await harness.advance(10_000);
+    await fill(harness, group('b/g'), 1);
+    await fill(harness, group('c/g', { rps: SLOW_RPS, burst: 1 }), 1);
+    expect(await oldest()).toEqual(about(10_000));
+    await groups.pause('a/g');
+    expect(await oldest()).toEqual(about(0));
+    await groups.resume('a/g');
+    await instance.fetch(1);
+    await groups.pause('a/g');
+    expect(await oldest()).toEqual(about(0));
+    await groups.resume('a/g');
+    expect(await oldest()).toEqual(about(10_000));
+    const leases = await instance.exactly(4);
+    expect(await oldest()).toBe(0);
+    await settle(harness, retry(leases[0], { delayMs: 30_000 }));
+    await harness.advance(20_000);
+    expect(await oldest()).toBe(0);
+    await harness.advance(15_000);
+    expect(await oldest()).toEqual(about(5000));
+    await harness.store.gate.dispatch(1);
+    await harness.advance(1000);
+    expect(await oldest()).toEqual(about(6000));
+    await groups.cancel('a/g');
+    expect(await oldest()).toBe(0);
+  });
+
+  it('queues: who waits for a limited resource is in its line', async () => {
+    const harness = await open({ resources: { mail: { rps: SLOW_RPS } } });
+    const { gate, views } = harness.store;
+    const instance = new Instance(harness, 'one', 7);
+    await fill(harness, group('t/g'), jobs(3, { processorType: 'mail' }));
+    await instance.exactly(1);
+    await gate.fetch(10);
+    await harness.advance(20_000);
+    expect(await views.queues()).toMatchObject({ ready: 0, lane: 2 });
+    expect((await views.queues()).oldestWaitingMs).toBeGreaterThanOrEqual(20_000);
+    await fill(harness, group('u/g'), 1);
+    expect((await views.queues()).oldestWaitingMs).toBeGreaterThanOrEqual(20_000);
+    await harness.store.groups.cancel('t/g');
+    expect((await views.queues()).oldestWaitingMs).toBeLessThan(SLACK_MS);
+  });
+
+  it('queues: a tenant shows the group whose turn it is, and who waits for a rate is in no line', async () => {
+    const harness = await open();
+    const { gate, views } = harness.store;
+    const instance = new Instance(harness, 'one', 7);
+    await fill(harness, group('t/slow', { rps: SLOW_RPS, burst: 1 }), 3);
+    await instance.exactly(1);
+    await gate.fetch(10);
+    expect((await views.queues()).parkedGroups).toBe(1);
+    await harness.advance(10_000);
+    expect((await views.queues()).oldestWaitingMs).toBe(0);
+    await fill(harness, group('t/first'), 1);
+    await harness.advance(10_000);
+    await fill(harness, group('t/second'), 1);
+    const { oldestWaitingMs } = await views.queues();
+    expect(oldestWaitingMs).toBeGreaterThanOrEqual(10_000);
+    expect(oldestWaitingMs).toBeLessThan(10_000 + SLACK_MS);
   });
 }
 

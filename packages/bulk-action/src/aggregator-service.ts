@@ -1,0 +1,97 @@
+import {
+  type Clock,
+  type Logger,
+  type Rng,
+  silentLogger,
+  sleep,
+  systemClock,
+  systemRng,
+} from '@millrace/foundation';
+import type { AggregatorRegistry, JobResult } from './aggregator.js';
+import type { Page } from './model.js';
+import type { ResolvedBulkActionConfig } from './options.js';
+import { type PageRequest, resolvePage } from './page-request.js';
+import { newToken } from './pool/aggregation.js';
+import { type AggregationOutcome, AggregationRun } from './pool/run-aggregation.js';
+import type { BulkStore } from './ports.js';
+import { groupNotFound } from './refusals.js';
+import { parseGroupRef } from './rules/ids.js';
+
+/** What an AggregatorService takes from outside. */
+export interface AggregatorServiceDependencies {
+  readonly store: Pick<BulkStore, 'aggregations' | 'views'>;
+  readonly config: Pick<ResolvedBulkActionConfig, 'watcher' | 'limits'>;
+  readonly aggregators: AggregatorRegistry;
+  readonly clock?: Clock | undefined;
+  readonly rng?: Rng | undefined;
+  readonly log?: Logger | undefined;
+}
+
+/**
+ * As AggregationOutcome; busy: somebody else does it. nothing: the group has jobs that are not done, or has ended.
+ */
+export type FinalizeAnswer = AggregationOutcome | 'busy' | 'nothing';
+
+/** Adds up the results of one group on request; the pool does it for all by itself. */
+export class AggregatorService {
+  readonly #dependencies: AggregatorServiceDependencies;
+  readonly #clock: Clock;
+  readonly #rng: Rng;
+  readonly #log: Logger;
+
+  /** @param dependencies - see AggregatorServiceDependencies. */
+  constructor(dependencies: AggregatorServiceDependencies) {
+    const { clock = systemClock, rng = systemRng(), log = silentLogger } = dependencies;
+    this.#dependencies = dependencies;
+    this.#clock = clock;
+    this.#rng = rng;
+    this.#log = log;
+  }
+
+  /**
+   * Adds up the results of a group whose jobs are all done, and ends it. The lock is tried `watcher.lockRetryCount` times
+   * more, `watcher.lockRetryDelayMs` apart.
+   * @param groupId - plain, or `tenant/id`.
+   * @returns what it came to.
+   * @throws MillraceError `GROUP_NOT_FOUND`, `ID_INVALID`, `BACKEND_UNAVAILABLE`.
+   */
+  async finalizeGroup(groupId: string): Promise<FinalizeAnswer> {
+    const { store, config, aggregators } = this.#dependencies;
+    const { lockTtlMs, lockRetryCount, lockRetryDelayMs } = config.watcher;
+    const { key } = parseGroupRef(groupId);
+    const token = newToken(this.#rng);
+    for (let tries = 0; ; tries++) {
+      const claim = await store.aggregations.claimGroup(key, token, lockTtlMs);
+      if (!claim) {
+        if (!(await store.views.group(key))) throw groupNotFound(key);
+        return 'nothing';
+      }
+      if (claim.aggregation) {
+        const environment = { store, config, aggregators, clock: this.#clock, log: this.#log };
+        return new AggregationRun(environment, claim.aggregation, token).run();
+      }
+      if (tries >= lockRetryCount) return 'busy';
+      await sleep(this.#clock, lockRetryDelayMs);
+    }
+  }
+
+  /**
+   * The stored results of a group in the order of their settlement, for as long as its jobs are kept.
+   * @param groupId - plain, or `tenant/id`.
+   * @param request - `cursor` of the page before, `limit` 1 to 1000 (100).
+   * @throws MillraceError `GROUP_NOT_FOUND`, `ID_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`.
+   */
+  async listResults(groupId: string, request: PageRequest = {}): Promise<Page<JobResult>> {
+    const { store } = this.#dependencies;
+    const { key } = parseGroupRef(groupId);
+    const { limit, cursor } = resolvePage('listResults', request);
+    const page = await store.aggregations.page(key, limit, cursor);
+    if (page.items.length === 0 && !(await store.views.group(key))) throw groupNotFound(key);
+    const items = page.items.map(({ jobId, processorType, data }) => ({
+      jobId,
+      processorType,
+      data: data === undefined ? undefined : (JSON.parse(data) as unknown),
+    }));
+    return { ...page, items };
+  }
+}

@@ -1,0 +1,7 @@
+/**
+ * Prometheus metrics of an engine, for a registry of prom-client.
+ *
+ * @packageDocumentation
+ */
+export type { MetricsRegistry } from './read-metric.js';
+export { type MeasuredEngine, type MetricsOptions, registerMetrics } from './register-metrics.js';
