@@ -97,8 +97,8 @@ function witnessed(store: BulkStore): BulkStore {
     recover: (randoms) => leases.recover(randoms),
     giveBackAll: (instanceId, max) => leases.giveBackAll(instanceId, max),
   };
-  const { groups, views, gate, upkeep, deadLetters, instances, once, wakeUps } = store;
-  const parts = { groups, views, gate, upkeep, deadLetters, instances, once, wakeUps };
+  const { groups, views, gate, upkeep, watch, aggregations, deadLetters, instances, once, wakeUps } = store;
+  const parts = { groups, views, gate, upkeep, watch, aggregations, deadLetters, instances, once, wakeUps };
   return { ...parts, leases: { ...watched, ...rest }, start: () => store.start(), stop: () => store.stop() };
 }
 

@@ -77,10 +77,7 @@ do
     local t = tenant(g.tenantId)
     t.open = t.open - 1
     redis.call('ZREM', base .. 'watch', g.key)
-    if g.paused then
-      g.pausedMs = g.pausedMs + atMs - g.paused
-      g.paused = nil
-    end
+    if g.paused then g.paused = nil end
     keepResult(g, data, message)
     expireAt(g, atMs + C.jobRetentionMs)
     tell(status == 'COMPLETED' and 'group.completed' or 'group.failed', g)
@@ -88,7 +85,8 @@ do
 
   -- The one done-test, run by seal and by every settlement.
   function completeIfDone(g)
-    if not g.sealed or hasEnded(g.status) or g.pending + g.inFlight > 0 then return end
+    if not g.sealed or hasEnded(g.status) or g.status == 'AGGREGATING' then return end
+    if g.pending + g.inFlight > 0 then return end
     if g.types then beginAggregation(g) else endRound(g, 'COMPLETED') end
   end
 

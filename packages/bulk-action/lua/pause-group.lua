@@ -15,7 +15,6 @@ if (g.paused ~= nil) == paused then return {'done', g.status, 0} end
 if paused then
   g.paused = atMs
 else
-  g.pausedMs = g.pausedMs + atMs - g.paused
   endQuietPause(g)
   g.paused = nil
 end

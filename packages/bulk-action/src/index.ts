@@ -3,6 +3,8 @@
  *
  * @packageDocumentation
  */
+
+export type { Aggregation, AggregationClaim, StoredResult } from './aggregation.js';
 export {
   type AggregationContext,
   type Aggregator,
@@ -112,8 +114,6 @@ export {
   type AddAnswer,
   type Admission,
   type AdmitReason,
-  type Aggregation,
-  type AggregationClaim,
   type Aggregations,
   type BulkStore,
   type DeadLetterFilter,
@@ -135,7 +135,6 @@ export {
   type NewJob,
   RECONCILE_JOBS_MAX,
   type ReconcileAnswer,
-  type StoredResult,
   type StoreViews,
   type Upkeep,
   type WakeUpKind,

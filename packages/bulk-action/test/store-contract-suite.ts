@@ -1,6 +1,7 @@
 import { afterEach, describe } from 'vitest';
 import * as aggregating from './store-contract/aggregating.js';
 import * as changing from './store-contract/changing.js';
+import * as claims from './store-contract/claiming.js';
 import * as clocks from './store-contract/clocks.js';
 import { expectConservation } from './store-contract/conservation.js';
 import * as letters from './store-contract/dead-letters.js';
@@ -113,8 +114,8 @@ function describeLeases(open: OpenStore): void {
 function describeEngine(open: OpenStore): void {
   describe('bulk-action BA-13: what settlements leave', () => aggregating.gathering(open));
   describe('bulk-action BA-13: groups that aggregate', () => aggregating.aggregatingGroups(open));
-  describe('bulk-action BA-13: claims', () => aggregating.claiming(open));
-  describe('bulk-action BA-13: the end of an aggregation', () => aggregating.finishing(open));
+  describe('bulk-action BA-13: claims', () => claims.claiming(open));
+  describe('bulk-action BA-13: the end of an aggregation', () => claims.finishing(open));
   describe('bulk-action BA-13: retention', () => keeping.keeping(open));
   describe('bulk-action BA-13: sweep', () => keeping.sweeping(open));
   describe('bulk-action BA-8: what dead letters keep', () => keeping.keepingLetters(open));

@@ -1,13 +1,13 @@
-import type { GroupKey, Page } from '../model.js';
 import {
   AGGREGATION_LOOKS_MAX,
   AGGREGATION_PAUSE_MS,
   AGGREGATION_RETRIES,
   type Aggregation,
   type AggregationClaim,
-  type Aggregations,
   type StoredResult,
-} from '../ports.js';
+} from '../aggregation.js';
+import type { GroupKey, Page } from '../model.js';
+import { type Aggregations } from '../ports.js';
 import { endRound } from './ending.js';
 import type { AggregationLock } from './gathered.js';
 import type { GroupRecord } from './records.js';

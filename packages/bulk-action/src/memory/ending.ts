@@ -10,7 +10,8 @@ import { noteProgress, watchGroup } from './watched.js';
 
 /** The one done-test, run by seal and by every settlement. */
 export function completeIfDone(state: MemoryState, group: GroupRecord): void {
-  if (!group.sealed || hasEnded(group.status) || group.pending + group.inFlight > 0) return;
+  if (!group.sealed || hasEnded(group.status) || group.status === 'AGGREGATING') return;
+  if (group.pending + group.inFlight > 0) return;
   if (group.gathered && group.gathered.types.length > 0) beginAggregation(state, group);
   else endRound(state, group, 'COMPLETED');
 }
@@ -85,10 +86,7 @@ export function endRound(
   group.endedMs = state.nowMs;
   group.owner.openGroups -= 1;
   state.watched.remove(group);
-  if (group.paused) {
-    group.paused = false;
-    group.pausedMs += state.nowMs - group.pausedAt;
-  }
+  group.paused = false;
   group.results.push(resultOf(state, group, made));
   expireAt(state, group, state.nowMs + state.config.limits.jobRetentionMs);
   state.tell(status === 'COMPLETED' ? 'group.completed' : 'group.failed', group);

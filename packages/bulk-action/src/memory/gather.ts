@@ -1,5 +1,5 @@
+import { NUMBER_NAMES_MAX } from '../aggregation.js';
 import type { Outcome } from '../lease.js';
-import { NUMBER_NAMES_MAX } from '../ports.js';
 import { Gathered } from './gathered.js';
 import type { GroupRecord, JobRecord } from './records.js';
 import type { MemoryState } from './state.js';

@@ -1,4 +1,4 @@
-import type { StoredResult } from '../ports.js';
+import type { StoredResult } from '../aggregation.js';
 
 /** What settlements have left for the aggregation of their group; made with the first that leaves something. */
 export class Gathered {

@@ -133,10 +133,7 @@ function setPaused(state: MemoryState, group: GroupRecord, paused: boolean): boo
   if (group.paused === paused) return false;
   group.paused = paused;
   if (paused) group.pausedAt = state.nowMs;
-  else {
-    group.pausedMs += state.nowMs - group.pausedAt;
-    endQuietPause(state, group);
-  }
+  else endQuietPause(state, group);
   watchGroup(state, group);
   refresh(state, group);
   return true;

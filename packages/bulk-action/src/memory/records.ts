@@ -172,7 +172,6 @@ export class GroupRecord extends Scope {
   sealed = false;
   paused = false;
   pausedAt = 0;
-  pausedMs = 0;
   round = 1;
   startedAt: number | undefined;
   endedAt: number | undefined;

@@ -1,6 +1,6 @@
 import { Lifecycle, type Rng, type Service } from '@millrace/foundation';
+import type { Aggregation } from '../aggregation.js';
 import type { AggregatorRegistry } from '../aggregator.js';
-import type { Aggregation } from '../ports.js';
 import { Bell } from './bell.js';
 import type { PoolEnvironment } from './environment.js';
 import { spread } from './fetcher.js';

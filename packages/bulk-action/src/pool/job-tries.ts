@@ -133,7 +133,7 @@ export class JobTries {
   };
 
   #outcomeOf(job: LeasedJob, { verdict, processor }: EndedTry): Outcome {
-    const { config, log } = this.#environment;
+    const { config } = this.#environment;
     const { processorType, retryCount } = job;
     if (!verdict.success) {
       const { error } = verdict;
@@ -143,9 +143,11 @@ export class JobTries {
       const asks = outcome.kind === 'failure' && asksForAggregation(processorType, this.#environment);
       return asks ? { ...outcome, aggregate: true } : outcome;
     }
-    const note = (message: string) => report(log, 'debug', () => fieldsOf(job), message);
-    return successOutcome(processorType, verdict.data, this.#environment, note);
+    return successOutcome(job, verdict.data, this.#environment, this.#noteNotKept);
   }
+
+  readonly #noteNotKept = (job: LeasedJob, message: string): void =>
+    report(this.#environment.log, 'debug', () => fieldsOf(job), message);
 
   #count(job: LeasedJob, ended: EndedTry, outcome: Outcome, answer: SettleAnswer): void {
     const { counters, histograms, log } = this.#environment;

@@ -31,18 +31,22 @@ export const asksForAggregation = (type: string, { aggregators, config }: Keepin
 
 /**
  * The outcome of a try that succeeded, with what is kept of its data.
- * @param type - of the job.
+ * @param job - the job.
  * @param data - what the processor gave.
  * @param rules - see KeepingRules.
- * @param note - told what is not kept, and why.
+ * @param tell - told what is not kept, and why; one function for all jobs.
  */
-export function successOutcome(
-  type: string,
+export function successOutcome<J extends { readonly processorType: string }>(
+  job: J,
   data: unknown,
   rules: KeepingRules,
-  note: (message: string) => void,
+  tell: (job: J, message: string) => void,
 ): Outcome {
   const { aggregators, config } = rules;
+  const type = job.processorType;
+  // Nearly always: nothing is made for such a job.
+  if (!config.keepResults && !aggregators.get(type)) return SUCCESS;
+  const note = (message: string) => tell(job, message);
   const aggregate = asksForAggregation(type, rules);
   const numbers = numbersOf(aggregators.get(type), data, note);
   const keeps = aggregate || (config.keepResults && data !== undefined);

@@ -3,9 +3,9 @@ import {
   AGGREGATION_PAUSE_MS,
   AGGREGATION_RETRIES,
   type AggregationClaim,
-  type Aggregations,
   type StoredResult,
-} from '../ports.js';
+} from '../aggregation.js';
+import { type Aggregations } from '../ports.js';
 import type { EngineLink } from './engine-link.js';
 import type { Values } from './scripts.js';
 

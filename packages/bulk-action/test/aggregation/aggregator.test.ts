@@ -84,7 +84,10 @@ describe('what a success leaves', () => {
       aggregators: new AggregatorRegistry(aggregators),
       config: resolveBulkActionConfig(config),
     };
-    return { outcome: successOutcome('a', data, rules, (note) => void notes.push(note)), notes };
+    return {
+      outcome: successOutcome({ processorType: 'a' }, data, rules, (_, note) => void notes.push(note)),
+      notes,
+    };
   };
 
   it('bulk-action BA-13: nothing without an aggregator of its own and without keepResults', () => {

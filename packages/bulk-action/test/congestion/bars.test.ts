@@ -1,6 +1,7 @@
 import { type Rng, seededRng } from '@millrace/foundation';
 import { describe, expect, it } from 'vitest';
 import { aimdAlone, type Controller, shipped, vegasAlone } from './controllers.js';
+import { firstFormulas } from './first-formulas.js';
 import {
   type Capacity,
   fixedWindow,
@@ -52,11 +53,11 @@ function meanOf(outcomes: readonly Outcome[]) {
 
 const percent = (part: number) => `${(100 * part).toFixed(1)} %`;
 const lineOf = (what: string, who: string, { goodput, refused, p99Ms }: ReturnType<typeof meanOf>) =>
-  `${what.padEnd(48)}${who.padEnd(14)}${percent(goodput).padStart(8)}${percent(refused).padStart(9)}${p99Ms.toFixed(0).padStart(7)} ms`;
+  `${what.padEnd(48)}${who.padEnd(15)}${percent(goodput).padStart(8)}${percent(refused).padStart(9)}${p99Ms.toFixed(0).padStart(7)} ms`;
 
 describe('bulk-action BA-3: congestion control in virtual time', () => {
   it.each(REFUSING)(
-    'bulk-action BA-3: 100 → 40 → 100/s on a %s: at least 0.94 of the ideal, at most 0.02 refused',
+    'bulk-action BA-3: 100 → 40 → 100/s on a %s: in the mean of nine runs at least 0.94 of the ideal, at most 0.02 refused',
     (name, make) => {
       const outcomes = [10, 50, 150].flatMap((meanMs) =>
         SEEDS.map((seed) => run(STEP, make, shipped(), `${seed} ${meanMs}`, meanMs)),
@@ -64,13 +65,18 @@ describe('bulk-action BA-3: congestion control in virtual time', () => {
       const mean = meanOf(outcomes);
       expect(mean.goodput, `${name}: ${percent(mean.goodput)}`).toBeGreaterThanOrEqual(0.94);
       expect(mean.refused, `${name}: ${percent(mean.refused)}`).toBeLessThanOrEqual(0.02);
+      // No single run may be far off either: a mean can hide one that got stuck.
+      for (const { goodput, refused } of outcomes) {
+        expect(goodput, percent(goodput)).toBeGreaterThanOrEqual(0.9);
+        expect(refused, percent(refused)).toBeLessThanOrEqual(0.03);
+      }
     },
   );
 
   it.each(
     DRAWN.flatMap((profile) => REFUSING.map(([name, make]) => [profile.name, name, profile, make] as const)),
   )(
-    'bulk-action BA-3: capacity %s on a %s: at least 0.89 of the ideal, at most 0.03 refused',
+    'bulk-action BA-3: capacity %s on a %s: in the mean of three runs at least 0.89 of the ideal, at most 0.03 refused',
     (_profile, _service, profile, make) => {
       const { goodput, refused } = meanOf(SEEDS.map((seed) => run(profile, make, shipped(), seed)));
       expect(goodput, percent(goodput)).toBeGreaterThanOrEqual(0.89);
@@ -93,7 +99,7 @@ describe('bulk-action BA-3: congestion control in virtual time', () => {
     const lines: string[] = [];
     const refusedBy = new Map<string, number>();
     const compare = (profile: Profile, name: string, make: MakeService) => {
-      for (const controller of [shipped, aimdAlone, vegasAlone]) {
+      for (const controller of [shipped, firstFormulas, aimdAlone, vegasAlone]) {
         const mean = meanOf([run(profile, make, controller(), 'table')]);
         lines.push(lineOf(`${profile.name}, ${name}`, controller().name, mean));
         if (profile === STEP) refusedBy.set(`${name} ${controller().name}`, mean.refused);
@@ -105,7 +111,7 @@ describe('bulk-action BA-3: congestion control in virtual time', () => {
       const mean = meanOf([run(STEP, queueing, controller(), 'table')]);
       lines.push(lineOf(`${STEP.name}, queue`, controller().name, mean));
     }
-    console.log(`${'hidden capacity'.padEnd(62)} goodput  refused    p99\n${lines.join('\n')}`);
+    console.log(`${'hidden capacity'.padEnd(63)} goodput  refused    p99\n${lines.join('\n')}`);
     for (const [name] of REFUSING) {
       const ours = refusedBy.get(`${name} Millrace`) ?? 1;
       for (const other of ['AIMD alone', 'Vegas alone'])

@@ -1,5 +1,5 @@
 /** What a call comes to: accepted or refused, and after how long the answer is there. */
-export interface Answer {
+interface Answer {
   readonly accepted: boolean;
   readonly afterMs: number;
 }

@@ -1,6 +1,6 @@
 import type { Rng } from '@millrace/foundation';
+import { AGGREGATION_PAUSE_MS, AGGREGATION_RETRIES } from '../../src/aggregation.js';
 import type { Outcome } from '../../src/lease.js';
-import { AGGREGATION_PAUSE_MS, AGGREGATION_RETRIES } from '../../src/ports.js';
 import type { AggregationCommand, ClaimName, Command } from './commands.js';
 import type { Memories } from './memories.js';
 import { PAYLOADS, PROCESSOR_TYPES } from './world.js';

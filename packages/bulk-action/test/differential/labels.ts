@@ -1,9 +1,9 @@
+import { type AggregationClaim } from '../../src/aggregation.js';
 import { type RecoverAnswer, type SettleAnswer } from '../../src/lease.js';
 import type { GroupResult, GroupView, JobView, QueuesView, TenantShare } from '../../src/model.js';
 import {
   type AddAnswer,
   type Admission,
-  type AggregationClaim,
   type DispatchAnswer,
   FAILED_TRIES_KEPT,
   type FetchAnswer,

@@ -1,6 +1,7 @@
 import type { Rng } from '@millrace/foundation';
+import type { AggregationClaim } from '../../src/aggregation.js';
 import type { RecoverAnswer, SettleAnswer } from '../../src/lease.js';
-import type { AddAnswer, AggregationClaim, FetchAnswer, LookAnswer } from '../../src/ports.js';
+import type { AddAnswer, FetchAnswer, LookAnswer } from '../../src/ports.js';
 import type { ClaimName, Command, LeaseName, NamedSettlement } from './commands.js';
 import { SIGNATURES } from './world.js';
 

