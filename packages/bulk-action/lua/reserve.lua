@@ -33,6 +33,8 @@ end
 
 redis.call('HSET', instanceKey, 'waiting', max, 'slots', known[3] or max)
 turnsWanted = math.max(4, turns)
+-- Read before the first start: each start takes one of the waiting slots away.
+if C.maxShare < 1 then slots() end
 local reply, leases, back, aside, missing, denied, started = {0, 0}, {}, {}, {}, {}, 0, 0
 local suspects = tonumber(known[5]) or 0
 local SUSPECT_FROM = math.max(1, math.min(2, C.maxOrphanCount))

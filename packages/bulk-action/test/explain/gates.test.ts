@@ -137,5 +137,5 @@ describe('bulk-action BA-2: the gates that explain names', () => {
     );
     // A gate that was never met was not tested.
     expect([...seen]).toEqual(expect.arrayContaining([...ALL]));
-  });
+  }, 60_000);
 });
