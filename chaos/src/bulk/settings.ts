@@ -27,7 +27,7 @@ export interface CallerBrief extends WorkerBrief {
 export interface JobLimits {
   /** Leases it may lose; far more than chance takes from an innocent one unless given. */
   readonly maxOrphanCount?: number;
-  /** How long it waits when the called service has refused it for now. */
+  /** How long it waits when the called service has refused it. */
   readonly throttleBackoffMs?: number;
 }
 

@@ -10,7 +10,7 @@ export const DEFAULT_JITTER = 0.5;
 /**
  * Twice as long after every failure, up to the maximum; no jitter yet. Doubling in steps instead of a power: it cannot
  * overflow, and Lua computes the same number.
- * @param failuresBefore - failures before the one that is waited for now; 0 the first time.
+ * @param failuresBefore - failures before the one that is waited for; 0 the first time.
  * @param config - first delay and longest one.
  */
 export function exponentialMs(failuresBefore: number, config: BackoffBounds): number {

@@ -13,7 +13,7 @@ import { memoryWatch } from '../../src/memory/watch.js';
 import { resolveBulkActionConfig } from '../../src/options.js';
 import type { BulkStore } from '../../src/ports.js';
 import { expectConservation } from '../store-contract/conservation.js';
-import { deadly, fill, group, HOUR_MS, Instance, retry, success } from '../store-contract/tools.js';
+import { fill, group, HOUR_MS, keepBusy } from '../store-contract/tools.js';
 
 const KEYS = ['/g', 't/a', 't/b'];
 
@@ -40,17 +40,7 @@ async function openBusy() {
     jump: async (ms: number) => clock.jump(ms),
     close: async () => {},
   };
-  const instance = new Instance(harness);
-  for (const key of KEYS) {
-    await fill(harness, group(key), 12);
-    const [done, dead, later] = await instance.exactly(4);
-    await store.leases.settle([success(done), deadly(dead), retry(later)]);
-    await store.groups.seal(key);
-    // The next group must not share the workers with this one.
-    await store.groups.pause(key);
-  }
-  for (const key of KEYS) await store.groups.resume(key);
-  await instance.fetch(6);
+  const instance = await keepBusy(harness, KEYS);
   const find = (key: string): GroupRecord => {
     const found = state.groups.get(key);
     if (!found) throw new Error(`expected a group ${key}`);

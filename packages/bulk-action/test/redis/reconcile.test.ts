@@ -2,7 +2,7 @@ import { RedisConnection } from '@millrace/redis';
 import { type RedisSandbox, redisSandbox } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectConservation } from '../store-contract/conservation.js';
-import { deadly, fill, group, HOUR_MS, Instance, retry, succeed, success } from '../store-contract/tools.js';
+import { HOUR_MS, keepBusy, succeed } from '../store-contract/tools.js';
 import { openClocked } from './redis-fixture.js';
 
 let sandbox: RedisSandbox;
@@ -24,17 +24,7 @@ async function openBusy() {
   const prefix = `${sandbox.namespace}${++opened}:`;
   const harness = await openClocked(connection, prefix, { backpressure: { globalRps: 0 } });
   const { store } = harness;
-  const instance = new Instance(harness);
-  for (const key of KEYS) {
-    await fill(harness, group(key), 12);
-    const [done, dead, later] = await instance.exactly(4);
-    await store.leases.settle([success(done), deadly(dead), retry(later)]);
-    await store.groups.seal(key);
-    // The next group must not share the workers with this one.
-    await store.groups.pause(key);
-  }
-  for (const key of KEYS) await store.groups.resume(key);
-  await instance.fetch(6);
+  const instance = await keepBusy(harness, KEYS);
   const call = (command: string, key: string, ...args: string[]) =>
     connection.call(command, [`${prefix}{0}:${key}`, ...args]);
   /** Records are bytes: they stay in Redis, where nobody reads them as text. */

@@ -258,3 +258,20 @@ export function expectAt(actual: number | undefined, expected: number): void {
   expect(actual).toBeGreaterThanOrEqual(expected - 1);
   expect(actual).toBeLessThan(expected + SLACK_MS);
 }
+
+/** Groups with a job in every place: in their lanes, ready, in flight, non-ready, done and dead. */
+export async function keepBusy(harness: StoreHarness, keys: readonly string[]): Promise<Instance> {
+  const { leases, groups } = harness.store;
+  const instance = new Instance(harness);
+  for (const key of keys) {
+    await fill(harness, group(key), 12);
+    const [done, dead, later] = await instance.exactly(4);
+    await leases.settle([success(done), deadly(dead), retry(later)]);
+    await groups.seal(key);
+    // The next group must not share the workers with this one.
+    await groups.pause(key);
+  }
+  for (const key of keys) await groups.resume(key);
+  await instance.fetch(6);
+  return instance;
+}

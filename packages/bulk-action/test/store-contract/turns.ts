@@ -135,6 +135,16 @@ export function turning(open: OpenStore): void {
     end();
   });
 
+  it('each start takes a waiting slot away: ready jobs that may not start are no reason to go beyond a share', async () => {
+    const harness = await open({ fairQueue: { maxShare: 0.5 } });
+    await fill(harness, group('/paused'), 2);
+    await new Instance(harness, 'taker', 4).fetch(2);
+    await fill(harness, group('/g'), 10);
+    await harness.store.gate.fetch(2);
+    await harness.store.groups.pause('/paused');
+    expect(keys(await new Taker(harness).take(4))).toEqual(['/g', '/g']);
+  });
+
   it('an instance that was never heard of counts with what it asks for', async () => {
     const harness = await open({ fairQueue: { maxShare: 0.5 } });
     await fill(harness, group('/g'), 10);
