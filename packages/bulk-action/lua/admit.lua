@@ -42,7 +42,7 @@ local function admit()
   if isFull(t) then return {'REJECTED', 'TENANT_CAP'} end
   if S.readyJobs >= readyBound() then return {'REJECTED', 'READY_FULL'} end
   local R = knownResource(r.t)
-  local slotUs = math.max(R and slotOf(bucketOf(R), job.cost, R.readyCost) or 0, slotOf(bucketOf(g), job.cost, g.readyCost), slotOf(bucketOf(t), job.cost, t.readyCost),
+  local slotUs = math.max(R and slotOf(bucketOf(R), job.cost, R.readyCost) or 0, groupSlotOf(g, job.cost, g.readyCost), slotOf(bucketOf(t), job.cost, t.readyCost),
     slotOf(globalBucket(), job.cost, S.readyCost))
   if slotUs > atUs then
     leaveLane(g)

@@ -12,36 +12,39 @@ local r = g and recordOf(g.key, id)
 if not r then return false end
 local t = tenant(g.tenantId)
 
-local function bucketJson(b)
+local Json, Facts = {}, {}
+
+function Json.bucketJson(b)
   if not b then return nil end
   return '{"rps":' .. number(b.rps) .. ',"burst":' .. number(b.burst) .. ',"tatUs":' .. number(b.tat) .. ',"costMax":'
     .. number(C.costMax) .. '}'
 end
 
-local function scopeJson(scope, extra)
+function Json.scopeJson(scope, extra)
   local list = {}
   put(list, 'held', scope.held)
   put(list, 'running', scope.running)
   put(list, 'concurrency', scope.concurrency)
   put(list, 'readyCost', scope.readyCost)
-  local b = bucketJson(bucketOf(scope))
+  local b = Json.bucketJson(bucketOf(scope))
   if b then list[#list + 1] = '"bucket":' .. b end
   for n = 1, #extra do list[#list + 1] = extra[n] end
   return object(list)
 end
 
-local function resourceJson(R)
+function Json.resourceJson(R)
   local list = {}
   put(list, 'name', R.name)
+  put(list, 'frozenForMs', math.max(0, (R.frozen or 0) - atMs))
   put(list, 'held', R.held)
   put(list, 'concurrency', R.concurrency)
   put(list, 'readyCost', R.readyCost)
-  local b = bucketJson(bucketOf(R))
+  local b = Json.bucketJson(bucketOf(R))
   if b then list[#list + 1] = '"bucket":' .. b end
   return object(list)
 end
 
-local function countAhead(zset, record, name, start)
+function Facts.countAhead(zset, record, name, start)
   local count = redis.call('ZCOUNT', zset, '-inf', '(' .. number(start))
   for _, other in ipairs(redis.call('ZRANGEBYSCORE', zset, number(start), number(start))) do
     if other < member(record, name) then count = count + 1 end
@@ -49,14 +52,14 @@ local function countAhead(zset, record, name, start)
   return count
 end
 
-local function hasTokens(other)
+function Facts.hasTokens(other)
   local job, owner = peekLane(other), tenant(other.tenantId)
   local cost = job and job.cost or 1
   return slotOf(bucketOf(other), cost, other.readyCost) <= atUs and slotOf(bucketOf(owner), cost, owner.readyCost) <= atUs
     and slotOf(globalBucket(), cost, S.readyCost) <= atUs
 end
 
-local function isOverShare()
+function Facts.isOverShare()
   local function fairGroups(seat)
     if not seat.R and seat.own then return {seat.own} end
     local keys = redis.call('ZRANGE', groupOrder(seat).key, 0, -1)
@@ -69,7 +72,7 @@ local function isOverShare()
       local owner = tenantNamed(sub(tenantMember, 18))
       for _, key in ipairs(fairGroups(R and seatIn(owner, R) or owner)) do
         local other = group(key)
-        if other and other.held < g.held and hasTokens(other) then return true end
+        if other and other.held < g.held and Facts.hasTokens(other) then return true end
       end
     end
     return false
@@ -84,7 +87,7 @@ local function isOverShare()
   return false
 end
 
-local function jobsAhead(place)
+function Facts.jobsAhead(place)
   if place ~= 'LANE' or not isLive(g, r.rd) then return 0 end
   local entries = redis.call('LRANGE', laneKey(g), 0, -1)
   for n = 1, #entries do
@@ -93,7 +96,7 @@ local function jobsAhead(place)
   return 0
 end
 
-local function processorKnown()
+function Facts.processorKnown()
   local alive = aliveInstances()
   for n = 1, #alive, 2 do
     local types = redis.call('HGET', base .. 'i:' .. alive[n], 'types')
@@ -109,24 +112,28 @@ local seat = g.fair and seatAt(g, t) or t
 local groupStart = g.fair and g.start or startTag(seat, g)
 local seatStart = seat.fair and seat.start or startTag(seat.R or S, seat)
 local global = {'"readyCost":' .. number(S.readyCost)}
-local b = bucketJson(globalBucket())
-if b then global[#global + 1] = '"bucket":' .. b end
+do
+  local b = Json.bucketJson(globalBucket())
+  if b then global[#global + 1] = '"bucket":' .. b end
+end
 local list = {'"job":' .. jobText}
 put(list, 'nowUs', atUs)
-list[#list + 1] = '"group":' .. scopeJson(g, {'"status":"' .. g.status .. '"', '"paused":' .. tostring(g.paused ~= nil)})
-list[#list + 1] = '"tenant":' .. scopeJson(t, {})
+list[#list + 1] = '"group":' .. Json.scopeJson(g, {'"status":"' .. g.status .. '"', '"paused":' .. tostring(g.paused ~= nil)})
+list[#list + 1] = '"tenant":' .. Json.scopeJson(t, {})
 list[#list + 1] = '"global":' .. object(global)
-local R = knownResource(r.t)
-if R then list[#list + 1] = '"resource":' .. resourceJson(R) end
-put(list, 'overShare', isOverShare())
-put(list, 'jobsAhead', jobsAhead(place))
-put(list, 'groupsAhead', countAhead(groupOrder(seat).key, g, g.key, groupStart))
-put(list, 'tenantsAhead', countAhead(lineOf(seat.R).key, t, t.own or t.id, seatStart))
+do
+  local R = knownResource(r.t)
+  if R then list[#list + 1] = '"resource":' .. Json.resourceJson(R) end
+end
+put(list, 'overShare', Facts.isOverShare())
+put(list, 'jobsAhead', Facts.jobsAhead(place))
+put(list, 'groupsAhead', Facts.countAhead(groupOrder(seat).key, g, g.key, groupStart))
+put(list, 'tenantsAhead', Facts.countAhead(lineOf(seat.R).key, t, t.own or t.id, seatStart))
 put(list, 'readyAhead', place == 'READY' and readyAt or S.readyJobs)
 put(list, 'readyBound', readyBound())
 put(list, 'waitingSlots', slots().waiting)
 put(list, 'startsPerSecond', ratePerSecond(S))
 put(list, 'groupSettledPerSecond', ratePerSecond(g))
-put(list, 'processorKnown', processorKnown())
+put(list, 'processorKnown', Facts.processorKnown())
 put(list, 'dueInMs', math.max(0, (dueMs or 0) - atMs))
 return object(list)

@@ -134,7 +134,7 @@ do
     g.fair = true
     if seat.R then
       g.at = seat.R.name
-      standInLine(seat.R)
+      Lines.stand(seat.R)
     end
     seat.fg = seat.fg + 1
     putGroup(g, seat)
@@ -309,10 +309,7 @@ do
     if S.laneJobs == 0 and S.held == 0 then
       S.virtual = 0
       S.vepoch = S.vepoch + 1
-      for name in pairs(C.resources) do
-        local R = resource(name)
-        R.virtual, R.vepoch = 0, R.vepoch + 1
-      end
+      Lines.endEpoch()
     end
   end
 

@@ -4,7 +4,8 @@
 -- cost:      O(looks × log n); looks are bounded.
 
 -- include: ends
-local LOOKS_MAX, newLooks, rateSlot, nextGroup, enterReadyInTurn
+-- include: slowing
+local groupSlotOf, LOOKS_MAX, newLooks, rateSlot, nextGroup, enterReadyInTurn
 do
   LOOKS_MAX = 256
   local SHARE_SCAN_MAX = 32
@@ -13,15 +14,21 @@ do
     return {left = moves + LOOKS_MAX, rejected = 0, globalSlotUs = 0, blocked = {}}
   end
 
+  -- When a group has its token, its own and the one that a service leaves it.
+  function groupSlotOf(g, cost, heldCost)
+    return math.max(slotOf(bucketOf(g), cost, heldCost), Slowing.slowSlot(g, cost, heldCost))
+  end
+
   function rateSlot(g, cost, R)
-    return math.max(slotOf(R and bucketOf(R), cost, 0), slotOf(bucketOf(g), cost, 0), slotOf(bucketOf(tenant(g.tenantId)), cost, 0),
+    return math.max(slotOf(R and bucketOf(R), cost, 0), groupSlotOf(g, cost, 0), slotOf(bucketOf(tenant(g.tenantId)), cost, 0),
       slotOf(globalBucket(), cost, 0))
   end
 
   -- Whether a resource lets a job of this cost through now; else it is not asked again in this step.
   local function letsThrough(looks, R, cost)
+    Slowing.updateLimits(R)
     local full = R.concurrency and R.held >= R.concurrency
-    local slotUs = slotOf(bucketOf(R), cost, R.readyCost)
+    local slotUs = math.max(slotOf(bucketOf(R), cost, R.readyCost), R.frozen > atMs and R.frozen * 1000 or 0)
     if not full and slotUs <= atUs then return true end
     looks.blocked[R.name] = full and 0 or slotUs
     return false
@@ -58,7 +65,8 @@ do
         -- What its first job calls has become limited, or is no longer.
         refresh(g, t)
       else
-        local groupSlot = slotOf(bucketOf(g), job.cost, g.readyCost)
+        Slowing.updateSlowness(g)
+        local groupSlot = groupSlotOf(g, job.cost, g.readyCost)
         local tenantSlot = slotOf(bucketOf(t), job.cost, t.readyCost)
         if groupSlot > atUs then
           parkGroup(g, groupSlot)

@@ -6,15 +6,15 @@
 -- cost:      O(letters looked at).
 
 -- include: letter-json
-local key, jobId, signature, tenantName, limit, cursor = ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
-local index = candidates(key, signature)
-local top = cursor == '-' and '+inf' or '(' .. cursor
+local limit = tonumber(ARGV[6])
+local index = candidates(ARGV[2], ARGV[4])
+local top = ARGV[7] == '-' and '+inf' or '(' .. ARGV[7]
 local reply, more, last = {0}, false, nil
 repeat
   local seqs = redis.call('ZREVRANGEBYSCORE', index, top, '-inf', 'LIMIT', 0, 200)
   for n = 1, #seqs do
     local letter = letterOf(seqs[n])
-    if letter and matches(letter, key, jobId, signature, tenantName) then
+    if letter and matches(letter, ARGV[2], ARGV[3], ARGV[4], ARGV[5]) then
       more = #reply - 1 == limit
       if more then break end
       reply[#reply + 1] = letterJson(letter)

@@ -1,11 +1,11 @@
 -- purpose:   the generic cell rate algorithm; the same operations in the same order as src/rules/gcra.ts.
 -- guarantee: pure.
--- defines:   bucketOf(scope), globalBucket(), nextSlotUs(bucket, cost, heldCost), spend(bucket, cost),
+-- defines:   emptyTat(rps), bucketOf(scope), globalBucket(), nextSlotUs(bucket, cost, heldCost), spend(bucket, cost),
 --            rescale(bucket, rps, burst), slotOf(bucket, cost, heldCost).
 -- cost:      O(1).
 
 -- include: records
-local bucketOf, globalBucket, spend, rescale, slotOf
+local emptyTat, bucketOf, globalBucket, spend, rescale, slotOf
 do
   local function defaultBurst(rps)
     return math.max(1, math.floor(rps / 10))
@@ -13,6 +13,11 @@ do
 
   local function emissionUs(rps)
     return math.ceil(1000000 / rps)
+  end
+
+  -- Of a bucket whose burst has just been spent.
+  function emptyTat(rps)
+    return atUs + defaultBurst(rps) * emissionUs(rps)
   end
 
   function bucketOf(scope)

@@ -58,6 +58,18 @@ lookAtDue()
 lookAtLine()
 for n = 1, #lines do lookAtLine(resource(lines[n])) end
 
+local rates = {}
+do
+  local names = redis.call('HKEYS', base .. 'rc')
+  for name in pairs(C.resources) do names[#names + 1] = name end
+  local seen = {}
+  for n = 1, #names do
+    local R = not seen[names[n]] and resource(names[n])
+    seen[names[n]] = true
+    if R and R.rps then rates[#rates + 1] = cjson.encode(R.name) .. ':' .. number(R.rps) end
+  end
+end
+
 local parkedGroups = 0
 for _, name in ipairs(redis.call('ZRANGE', base .. 'parked', 0, -1)) do
   if string.sub(name, 1, 1) == 'g' then parkedGroups = parkedGroups + 1 end
@@ -78,6 +90,7 @@ put(list, 'inFlight', redis.call('ZCARD', base .. 'fz'))
 put(list, 'deadLetters', redis.call('ZCARD', base .. 'dl'))
 put(list, 'liveSlots', slots().live)
 put(list, 'waitingSlots', slots().waiting)
+list[#list + 1] = '"congestionRates":' .. object(rates)
 put(list, 'startsPerSecond', ratePerSecond(S))
 put(list, 'oldestWaitingMs', atMs - sinceMs)
 return object(list)

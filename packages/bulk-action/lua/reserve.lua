@@ -75,6 +75,7 @@ local function start(g, job, r, s)
   t.running = t.running + 1
   t.inFlight = t.inFlight + 1
   putFlight(g, job, r)
+  Slowing.noteStart(g, job, r.t)
   t.served = t.served + job.cost
   countEvents(t, job.cost)
   if job.attempts == 1 then g.progressAt = atMs end
@@ -158,22 +159,24 @@ local function takeTurnOf(g, job)
   end
 end
 
-local left = max + LOOKS_MAX
-while left > 0 and started < max do
-  local entries = redis.call('LPOP', base .. 'ready', math.min(max - started, left))
-  if not entries then break end
-  left = left - #entries
-  for n = 1, #entries do takeReady(entries[n]) end
-end
-if turns > 0 and left > 0 and started < max then
-  local looks = newLooks(turns)
-  unparkDue(LOOKS_MAX)
-  while left > 0 and started < max and turns > 0 do
-    left = left - 1
-    turns = turns - 1
-    local g, job = nextGroup(looks)
-    if not g then break end
-    takeTurnOf(g, job)
+do
+  local left = max + LOOKS_MAX
+  while left > 0 and started < max do
+    local entries = redis.call('LPOP', base .. 'ready', math.min(max - started, left))
+    if not entries then break end
+    left = left - #entries
+    for n = 1, #entries do takeReady(entries[n]) end
+  end
+  if turns > 0 and left > 0 and started < max then
+    local looks = newLooks(turns)
+    unparkDue(LOOKS_MAX)
+    while left > 0 and started < max and turns > 0 do
+      left = left - 1
+      turns = turns - 1
+      local g, job = nextGroup(looks)
+      if not g then break end
+      takeTurnOf(g, job)
+    end
   end
 end
 for n = #back, 1, -1 do readyToLane(back[n][1], back[n][2]) end
@@ -183,13 +186,15 @@ local waiting = max - started
 redis.call('HSET', instanceKey, 'seq', seq, 'answer', mpack(leases), 'waiting', waiting, 'seen', atMs,
   'startedAt', known[4] or atMs, 'suspects', suspects)
 
--- What is left for others to do, as wakeOthers in src/memory/leases.ts.
-rings.work, rings.turn, slotsSeen = nil, nil, nil
-local mayTurn = firstOf(lineOf(nil)) ~= nil
-for n = 1, #lines do mayTurn = mayTurn or firstOf(lineOf(resource(lines[n]))) ~= nil end
-if mayTurn and (waiting > 0 or ARGV[5] == '0') and S.readyJobs < readyBound() then ring('fetch') end
-local ready, othersWait = S.readyJobs > #aside, slots().waiting > waiting
-if (waiting > 0 and ready) or (waiting == 0 and othersWait and (ready or mayTurn)) then ring('work') end
+do
+  -- What is left for others to do, as wakeOthers in src/memory/leases.ts.
+  rings.work, rings.turn, slotsSeen = nil, nil, nil
+  local mayTurn = firstOf(lineOf(nil)) ~= nil
+  for n = 1, #lines do mayTurn = mayTurn or firstOf(lineOf(resource(lines[n]))) ~= nil end
+  if mayTurn and (waiting > 0 or ARGV[5] == '0') and S.readyJobs < readyBound() then ring('fetch') end
+  local ready, othersWait = S.readyJobs > #aside, slots().waiting > waiting
+  if (waiting > 0 and ready) or (waiting == 0 and othersWait and (ready or mayTurn)) then ring('work') end
+end
 save()
 reply[1], reply[2] = denied, #missing
 for n = 1, #missing do table.insert(reply, 2 + n, missing[n]) end

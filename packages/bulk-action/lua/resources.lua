@@ -1,14 +1,16 @@
 -- purpose:   the services that processors call: their limits, and the seats of tenants in the lines of limited ones; as
 --            ResourceRecord and Seat in src/memory/records.ts.
--- guarantee: nothing is written before `saveResources`. Without configured resources nothing is read either.
+-- guarantee: nothing is written before `Lines.save`.
 -- defines:   lines (names of resources with a line: those that are limited, and those where somebody still stands), resource(name),
---            knownResource(type), limitedResource(type), seatIn(t, R), seatsOf(t), standInLine(R), dropSeats(t), saveResources(). A
---            resource is {name, rps, concurrency, tat, readyCost, held, virtual, vepoch}; a seat has the fields by which a tenant
+--            knownResource(type), limitedResource(type), resourceCalled(type), seatIn(t, R), seatsOf(t), Lines: stand(R), endEpoch(),
+--            drop(t), save(). A resource is {name, rps, concurrency, tat, readyCost, held, virtual, vepoch}; a seat has the fields by which a tenant
 --            stands in the free line, and t and R.
 -- cost:      O(resources).
 
 -- include: records
-local lines, resource, knownResource, limitedResource, seatIn, seatsOf, standInLine, dropSeats, saveResources
+-- include: congestion
+-- include: vegas
+local lines, resource, knownResource, limitedResource, resourceCalled, seatIn, seatsOf, Lines
 do
   local resources, seats, typeNames, inLines = {}, {}, {}, {}
 
@@ -18,7 +20,7 @@ do
     lines[#lines + 1] = name
   end
 
-  lines = {}
+  lines, Lines = {}, {}
   for n = 1, #C.limited do addLine(C.limited[n]) end
   -- Where somebody stood when the settings were others: the line is left when the turn comes.
   for _, name in ipairs(S.lines or {}) do addLine(name) end
@@ -26,34 +28,57 @@ do
   function resource(name)
     local R = resources[name]
     if R then return R end
-    local limits = C.resources[name] or {}
+    local settings = C.resources[name] or {}
     local value = redis.call('HGET', base .. 'rc', name)
-    R = value and munpack(value) or {vepoch = 1}
+    R = value and munpack(value) or {vepoch = 1, a = {epoch = 0, active = 0, throttled = 0, activeBefore = 0, throttledBefore = 0}}
     setmetatable(R, {__index = DEFAULTS})
-    R.name, R.rps, R.concurrency = name, limits.rps, limits.concurrency
+    R.c = R.c or Congestion.new()
+    R.name, R.settings, R.initialRps = name, settings, settings.initialRps or C.congestion.initialRps
+    R.limitedForGood = settings.rps or settings.concurrency or settings.adaptiveConcurrency or R.initialRps > 0
+    if settings.adaptiveConcurrency then R.v = R.v or Vegas.new() else R.v = nil end
+    if not R.learnt then R.rps = settings.rps end
+    if not R.v or not value then R.concurrency = settings.concurrency end
+    R.limited = R.limited or R.limitedForGood
+    R.known = value or C.resources[name]
+    -- Its epoch ends with that of the engine, whoever was looked at then.
+    if R.sepoch and R.sepoch ~= S.vepoch then R.virtual, R.vepoch = 0, R.vepoch + S.vepoch - R.sepoch end
+    R.sepoch = S.vepoch
     resources[name] = R
     return R
   end
 
+  -- The name, and whether a processor has said it.
   local function resourceNameOf(processorType)
     local name = typeNames[processorType]
-    if not name then
-      name = redis.call('HGET', base .. 'types', processorType) or processorType
+    if name == nil then
+      name = redis.call('HGET', base .. 'types', processorType)
       typeNames[processorType] = name
     end
-    return name
+    return name or processorType, name and true
   end
 
-  -- What a processor type calls, when the settings name it; and when that holds its jobs back.
+  -- What a processor type calls, when that is known as a resource; and when it holds its jobs back.
   function knownResource(processorType)
-    if not next(C.resources) then return nil end
-    local name = resourceNameOf(processorType)
-    return C.resources[name] and resource(name)
+    local R = resource((resourceNameOf(processorType)))
+    return R.known and R or nil
   end
 
   function limitedResource(processorType)
     local R = knownResource(processorType)
-    return R and (R.rps or R.concurrency) and R or nil
+    return R and R.limited and R or nil
+  end
+
+  -- What a job calls, when its processor was heard of or the resource is configured; made when it is new.
+  function resourceCalled(processorType)
+    if not C.congestion.enabled then return nil end
+    local name, declared = resourceNameOf(processorType)
+    local R = resource(name)
+    if not R.known then
+      if not declared then return nil end
+      R.known = true
+      if R.limited then Lines.stand(R) end
+    end
+    return R
   end
 
   local function storedSeat(t, R, made)
@@ -80,7 +105,7 @@ do
     return found
   end
 
-  function standInLine(R)
+  function Lines.stand(R)
     addLine(R.name)
     S.lines = S.lines or {}
     for _, name in ipairs(S.lines) do
@@ -89,7 +114,7 @@ do
     S.lines[#S.lines + 1] = R.name
   end
 
-  function dropSeats(t)
+  function Lines.drop(t)
     for n = 1, #lines do
       local field = lines[n] .. '\t' .. t.id
       seats[field] = nil
@@ -97,10 +122,18 @@ do
     end
   end
 
-  function saveResources()
+  -- The engine has ended its epoch.
+  function Lines.endEpoch()
+    for _, R in pairs(resources) do R.virtual, R.vepoch, R.sepoch = 0, R.vepoch + 1, S.vepoch end
+  end
+
+  function Lines.save()
     for name, R in pairs(resources) do
-      redis.call('HSET', base .. 'rc', name,
-        mpack({tat = R.tat, readyCost = R.readyCost, held = R.held, virtual = R.virtual, vepoch = R.vepoch}))
+      if R.known then
+        redis.call('HSET', base .. 'rc', name, mpack({tat = R.tat, readyCost = R.readyCost, held = R.held, virtual = R.virtual,
+          vepoch = R.vepoch, sepoch = R.sepoch, c = R.c, a = R.a, v = R.v, rps = R.rps, concurrency = R.concurrency, learnt = R.learnt,
+          frozen = R.frozen, limited = R.limited and true or nil}))
+      end
     end
     for field, seat in pairs(seats) do
       redis.call('HSET', base .. 'se', field, mpack({start = seat.start, finish = seat.finish, epoch = seat.epoch,

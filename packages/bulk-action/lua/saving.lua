@@ -47,7 +47,8 @@ do
     if not S.lines then return end
     local kept = {}
     for _, name in ipairs(S.lines) do
-      if firstOf(lineOf(resource(name))) then kept[#kept + 1] = name end
+      local R = resource(name)
+      if R.limited or firstOf(lineOf(R)) then kept[#kept + 1] = name end
     end
     S.lines = #kept > 0 and kept or nil
   end
@@ -56,7 +57,7 @@ do
     saveFlights()
     saveLines()
     saveOrders()
-    saveResources()
+    Lines.save()
     saveGroups()
     saveTenants()
     redis.call('SET', base .. 'state', mpack(S))

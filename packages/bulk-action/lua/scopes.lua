@@ -10,7 +10,7 @@ do
   DEFAULTS = {held = 0, running = 0, readyCost = 0, lane = 0, pending = 0, inFlight = 0, ready = 0, nonReady = 0,
     success = 0, failed = 0, cancelled = 0, registered = 0, finish = 0, epoch = 0, start = 0, tat = 0, virtual = 0, fg = 0,
     laneJobs = 0, records = 0, open = 0, served = 0, throttled = 0, denied = 0, backoff = 0, dc = 0, ds = 0, dmin = 0, dmax = 0,
-    dead = 0, graves = 0, rc = 0, rb = 0, rx = 0, wc = 0, wp = 0, wf = 0, seq = 0, token = 0, laneGroups = 0, readyJobs = 0, flights = 0, odd = 0, af = 0, ae = 0,
+    dead = 0, graves = 0, rc = 0, rb = 0, rx = 0, wc = 0, wp = 0, wf = 0, seq = 0, token = 0, laneGroups = 0, readyJobs = 0, flights = 0, odd = 0, active = 0, af = 0, ae = 0,
     RATE_LIMITED = 0, API_THROTTLED = 0, TRANSIENT_ERROR = 0, SCHEDULED = 0, NO_PROCESSOR = 0, ORPHANED = 0}
   -- A field that a record did not have is set seldom, and only then `restOf` has to look for it.
   SCOPE = {__index = DEFAULTS, __newindex = function(record, name, value)
@@ -26,10 +26,10 @@ do
     return status == 'COMPLETED' or status == 'FAILED' or status == 'CANCELLED'
   end
 
-  local GROUP = '<BBBBBI6I4I4I4I4I4I4I4I4I4I4I4I4I4dddddddI6I6I6I6I6s'
+  local GROUP = '<BBBBBI6I4I4I4I4I4I4I4I4I4I4I4I4I4I4dddddddI6I6I6I6I6s'
   local GROUP_SELDOM = {'level', 'rps', 'burst', 'concurrency', 'deadline', 'trace', 'paused', 'parked', 'code',
     'quietFrom', 'endedAt', 'expires', 'throttled', 'denied', 'backoff', 'dead', 'graves', 'tat', 'cancelled', 'nonReady', 'ready', 'readyCost',
-    'odd', 'types', 'rc', 'rb', 'rx', 'nums', 'agg', 'aggd', 'at', 'aw', 'af', 'ae'}
+    'odd', 'types', 'rc', 'rb', 'rx', 'nums', 'agg', 'aggd', 'at', 'aw', 'af', 'ae', 'slow', 'throttledEpoch'}
   -- What a tenant that stands for one group adds to it; its other numbers are the group's.
   local ALONE = '<BI6I4I4ddddddI6I6'
   local TENANT = '<BBI6I4I4I4I4I4I4I4I4I4I4dddddddI6I6'
@@ -39,7 +39,7 @@ do
   function encodeGroup(g, t)
     local value = pack(GROUP, STATUS_NUMBERS[g.status], g.fair and 1 or 0, g.sealed and 1 or 0, g.tried and 1 or 0, t and 1 or 0,
       g.seq, g.round, g.registered, g.lane, g.pending, g.inFlight, g.running, g.held, g.success, g.failed, g.epoch, g.dc, g.wc,
-      g.wp, g.weight, g.finish, g.start, g.ds, g.dmin, g.dmax, g.est or 0, g.progressAt, g.startedAt or 0, g.eventAt or 0,
+      g.wp, g.active, g.weight, g.finish, g.start, g.ds, g.dmin, g.dmax, g.est or 0, g.progressAt, g.startedAt or 0, g.eventAt or 0,
       g.wa or 0, g.wf, g.tenantId)
     if t then
       value = value .. pack(ALONE, t.fair and 1 or 0, t.seq, t.epoch, t.vepoch, t.finish, t.start, t.virtual, t.served, t.wc, t.wp,
@@ -52,12 +52,12 @@ do
   -- The group, and its tenant when it is kept with it.
   function decodeGroup(key, value)
     local status, fair, sealed, tried, alone, seq, round, registered, lane, pending, inFlight, running, held, success, failed,
-      epoch, dc, wc, wp, weight, finish, start, ds, dmin, dmax, est, progressAt, startedAt, eventAt, wa, wf, tenantId, from =
+      epoch, dc, wc, wp, active, weight, finish, start, ds, dmin, dmax, est, progressAt, startedAt, eventAt, wa, wf, tenantId, from =
       unpacked(GROUP, value)
     local g = {key = key, status = STATUSES[status], fair = fair == 1, sealed = sealed == 1, tried = tried == 1, seq = seq,
       round = round, registered = registered, lane = lane, pending = pending, inFlight = inFlight, running = running,
-      held = held, success = success, failed = failed, epoch = epoch, dc = dc, wc = wc, wp = wp, weight = weight,
-      finish = finish, start = start, ds = ds, dmin = dmin, dmax = dmax, est = given(est), progressAt = progressAt,
+      held = held, success = success, failed = failed, epoch = epoch, dc = dc, wc = wc, wp = wp, active = active,
+      weight = weight, finish = finish, start = start, ds = ds, dmin = dmin, dmax = dmax, est = given(est), progressAt = progressAt,
       startedAt = given(startedAt), eventAt = eventAt, wa = given(wa), wf = wf, tenantId = tenantId}
     local t
     if alone == 1 then

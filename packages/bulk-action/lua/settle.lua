@@ -8,6 +8,7 @@
 
 -- include: when-full
 -- include: flights
+-- include: slowing
 -- include: results
 -- Each settlement is one text, `kind key id token durationMs`; behind that of a failure and a retry stand 6 more values: code
 -- message reason delayMs flag signature (reason of a failure: a when it asks for an aggregation). A result is a success that leaves
@@ -69,9 +70,16 @@ local function tryAgain(g, job, s, durationMs, at)
   local reason, delayMs = ARGV[at + 3], tonumber(ARGV[at + 4])
   keepTry(s, durationMs, ARGV[at + 1], ARGV[at + 2])
   if ARGV[at + 5] == '1' then s.r = s.r + 1 end
+  -- What the called service asked for, or -, and a random number.
+  local retryAfter, random = string.match(ARGV[at + 6], '^(%S+) (%S+)$')
+  if random then
+    g.backoff, delayMs = Slowing.noteThrottle(g, job, tonumber(retryAfter), tonumber(random))
+  else
+    Slowing.noteEnd(g, job, 'retry', ARGV[at + 1], durationMs)
+  end
   if reason == 'API_THROTTLED' then
     g.throttled = g.throttled + 1
-    g.backoff = delayMs
+    if not random then g.backoff = delayMs end
   end
   s.rs, s.dm = reason, delayMs
   s.sj = 'PENDING'
@@ -107,9 +115,11 @@ local function settle(at, kind, key, id, token, durationMs)
   end
   learnDuration(g, durationMs)
   if succeeded then
+    Slowing.noteEnd(g, job, 'success', nil, durationMs)
     if kind == 'result' then gather(g, job, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]) end
     succeed(g, job, s, durationMs)
   elseif kind == 'failure' then
+    Slowing.noteEnd(g, job, 'failure', ARGV[at + 1], durationMs)
     failForGood(g, job, r, s, durationMs, at)
   else
     tryAgain(g, job, s, durationMs, at)

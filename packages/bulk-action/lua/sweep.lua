@@ -87,7 +87,7 @@ local function removeGroup(g)
   redis.call('ZREM', base .. 'parked', 't:' .. t.id)
   redis.call('SREM', base .. 'tenants', t.id)
   redis.call('HDEL', tenantsKey, t.id)
-  dropSeats(t)
+  Lines.drop(t)
   tenants[t.id] = false
 end
 

@@ -46,6 +46,13 @@ export interface ReserveAnswer {
   readonly rateDenied: number;
 }
 
+/** What a called service said when it refused a try. */
+export interface Throttle {
+  readonly retryAfterMs?: number | undefined;
+  /** Of [0, 1): spreads those who come back. */
+  readonly random: number;
+}
+
 /** What a try came to. */
 export type Outcome =
   | {
@@ -66,6 +73,8 @@ export type Outcome =
       readonly reason: NonReadyReason;
       readonly delayMs: number;
       readonly spendsRetry: boolean;
+      /** The called service refused it: the store decides the delay, and slows who is to be slowed. */
+      readonly throttle?: Throttle;
     }
   | {
       /** For good; `dead` keeps it as a dead letter. */

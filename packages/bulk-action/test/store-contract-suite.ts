@@ -20,6 +20,7 @@ import * as registering from './store-contract/registering.js';
 import { repeating } from './store-contract/repeating.js';
 import { limiting } from './store-contract/resources.js';
 import * as settling from './store-contract/settling.js';
+import { slowing } from './store-contract/slowing.js';
 import type { OpenStore, StoreHarness } from './store-contract/tools.js';
 import { turning } from './store-contract/turns.js';
 import * as viewing from './store-contract/viewing.js';
@@ -89,6 +90,7 @@ function describeGate(open: OpenStore): void {
 
 function describeLeases(open: OpenStore): void {
   describe('bulk-action BA-3: limited resources', () => limiting(open));
+  describe('bulk-action BA-3: congestion control', () => slowing(open));
   describe('bulk-action BA-5: reserve that takes turns', () => turning(open));
   describe('bulk-action BA-15: reserve', () => leasing.reserving(open));
   describe('bulk-action BA-18: reserve by several, and repeated', () => leasing.reservingAgain(open));

@@ -1,4 +1,5 @@
 import type { Admission, AdmitReason, DispatchAnswer, FetchAnswer, Gate } from '../ports.js';
+import { slowSlot, updateLimits, updateSlowness } from './congestion.js';
 import {
   bucketOf,
   enterSeat,
@@ -69,7 +70,7 @@ export function rateSlot(
 ): number {
   return Math.max(
     resource ? slotOf(state, bucketOf(state, resource), cost, 0) : 0,
-    slotOf(state, bucketOf(state, group), cost, 0),
+    groupSlotOf(state, group, cost, 0),
     slotOf(state, bucketOf(state, group.owner), cost, 0),
     slotOf(state, globalBucket(state), cost, 0),
   );
@@ -149,11 +150,19 @@ export function nextGroup(state: MemoryState, looks: Looks): GroupRecord | undef
 const leastHolding = ([first, ...others]: readonly GroupRecord[]): GroupRecord | undefined =>
   first && others.reduce((least, group) => (group.held < least.held ? group : least), first);
 
+/** When a group has its token, its own and the one that a service leaves it. */
+const groupSlotOf = (state: MemoryState, group: GroupRecord, cost: number, heldCost: number): number =>
+  Math.max(slotOf(state, bucketOf(state, group), cost, heldCost), slowSlot(state, group, cost, heldCost));
+
 /** Whether a resource lets a job of this cost through now; else it is not asked again in this step. */
 function letsThrough(state: MemoryState, looks: Looks, resource: ResourceRecord, cost: number): boolean {
-  const { concurrency, held, readyCost } = resource;
+  updateLimits(state, resource);
+  const { concurrency, held, readyCost, frozenUntilMs } = resource;
   const full = concurrency !== undefined && held >= concurrency;
-  const slotUs = slotOf(state, bucketOf(state, resource), cost, readyCost);
+  const slotUs = Math.max(
+    slotOf(state, bucketOf(state, resource), cost, readyCost),
+    frozenUntilMs > state.nowMs ? frozenUntilMs * 1000 : 0,
+  );
   if (!full && slotUs <= state.nowUs) return true;
   looks.blocked.set(resource, full ? 0 : slotUs);
   return false;
@@ -164,6 +173,7 @@ function nextSeat(state: MemoryState, { blocked }: Looks): Seat | undefined {
   let best = state.free.seats.peek();
   if (state.limited.size === 0) return best;
   for (const resource of state.limited) {
+    if (!resource.limited && resource.seats.size === 0) state.limited.delete(resource);
     const seat = blocked.has(resource) ? undefined : resource.seats.peek();
     if (seat && (!best || isDueBefore(state, seat, best))) best = seat;
   }
@@ -192,7 +202,8 @@ function firstAllowed(state: MemoryState, looks: Looks): GroupRecord | undefined
       continue;
     }
     const tenant = group.owner;
-    const groupSlot = slotOf(state, bucketOf(state, group), job.cost, group.readyCost);
+    updateSlowness(state, group);
+    const groupSlot = groupSlotOf(state, group, job.cost, group.readyCost);
     const tenantSlot = slotOf(state, bucketOf(state, tenant), job.cost, tenant.readyCost);
     if (groupSlot > state.nowUs || tenantSlot > state.nowUs) {
       if (groupSlot > state.nowUs) parkGroup(state, group, groupSlot);
@@ -287,7 +298,7 @@ function admit(state: MemoryState, job: JobRecord): Admission {
   const resource = state.resourceOf(job);
   const slotUs = Math.max(
     resource ? slotOf(state, bucketOf(state, resource), job.cost, resource.readyCost) : 0,
-    slotOf(state, bucketOf(state, group), job.cost, group.readyCost),
+    groupSlotOf(state, group, job.cost, group.readyCost),
     slotOf(state, bucketOf(state, group.owner), job.cost, group.owner.readyCost),
     slotOf(state, globalBucket(state), job.cost, state.readyCost),
   );

@@ -15,6 +15,7 @@ import { type Bucket, spend } from '../rules/gcra.js';
 import { countEvents } from '../rules/rate-window.js';
 import { signatureOf } from '../rules/signature.js';
 import type { GroupStatus, JobStatus } from '../states.js';
+import { noteEnd, noteStart, noteThrottle } from './congestion.js';
 import { bucketOf, globalBucket, unparkDue } from './fair-queue.js';
 import { enterReadyInTurn, LOOKS_MAX, newLooks, nextGroup, rateSlot } from './gate.js';
 import { gather } from './gather.js';
@@ -193,6 +194,7 @@ function start(state: MemoryState, job: JobRecord, instance: InstanceRecord): Le
   const suspect = isSuspect(state, job);
   if (suspect) instance.suspects += 1;
   readyToFlight(state, job, { instanceId: instance.id, suspect, leaseUntilMs, sinceMs: state.nowMs });
+  noteStart(state, job);
   tenant.served += job.cost;
   countEvents(tenant.servedWindow, state.nowMs, job.cost);
   if (job.attempts === 1) noteProgress(state, group);
@@ -276,9 +278,21 @@ function settle(state: MemoryState, settlement: Settlement): SettleAnswer {
   }
   const durationMs = Math.max(0, settlement.durationMs);
   learnDuration(state, job, durationMs);
-  apply(state, job, settlement.outcome, durationMs);
+  apply(state, job, decided(state, job, settlement.outcome, durationMs), durationMs);
   job.settled = acceptedAs(job.outcome ?? 'PENDING', job.group.status);
   return job.settled;
+}
+
+/** Feeds congestion control, which decides how long a throttled job waits. */
+function decided(state: MemoryState, job: JobRecord, outcome: Outcome, durationMs: number): Outcome {
+  const sinceMs = job.flight?.sinceMs ?? state.nowMs;
+  if (outcome.kind !== 'retry' || !outcome.throttle) {
+    noteEnd(state, job, { sinceMs, durationMs, outcome });
+    return outcome;
+  }
+  const { backoffMs, delayMs } = noteThrottle(state, job, sinceMs, outcome.throttle);
+  job.group.lastBackoffMs = backoffMs;
+  return { ...outcome, delayMs };
 }
 
 function apply(state: MemoryState, job: JobRecord, outcome: Outcome, durationMs: number): void {
@@ -298,7 +312,7 @@ function apply(state: MemoryState, job: JobRecord, outcome: Outcome, durationMs:
       if (outcome.spendsRetry) job.retryCount += 1;
       if (outcome.reason === 'API_THROTTLED') {
         job.group.throttled += 1;
-        job.group.lastBackoffMs = outcome.delayMs;
+        if (!outcome.throttle) job.group.lastBackoffMs = outcome.delayMs;
       }
       enterNonReady(state, job, outcome.reason, outcome.delayMs, measured(state, durationMs));
   }

@@ -2,9 +2,17 @@ import type { SettleAnswer } from '../lease.js';
 import type { FailedJob, FailedTry, GroupResult } from '../model.js';
 import type { ResourceConfig } from '../options.js';
 import type { GroupDefinition, NewJob } from '../ports.js';
+import {
+  type AttributionStamps,
+  type AttributionState,
+  newAttribution,
+  newStamps,
+} from '../rules/attribution.js';
+import { type CongestionState, newCongestion } from '../rules/congestion.js';
 import { type Histogram, newHistogram } from '../rules/histogram.js';
 import { newRateWindow, type RateWindow } from '../rules/rate-window.js';
 import type { FairClock, FairTag } from '../rules/sfq.js';
+import { newVegas, type VegasState } from '../rules/vegas.js';
 import type { GroupStatus, JobPlace, NonReadyReason, PriorityLevel } from '../states.js';
 import { Deque } from './deque.js';
 import type { AggregationLock, Gathered } from './gathered.js';
@@ -55,33 +63,59 @@ export class Seat {
   }
 }
 
-/** A service that processors call, with its limits. */
+/** A service that processors call, with what is configured and what was learnt of it. */
 export class ResourceRecord implements FairLine {
   readonly name: string;
-  readonly rps: number | undefined;
-  readonly concurrency: number | undefined;
-  readonly burst: undefined;
+  readonly settings: ResourceConfig;
   readonly clock: FairClock = { virtual: 0, epoch: 1 };
   readonly seats: FairHeap<Seat> = fairHeap();
+  readonly congestion: CongestionState = newCongestion();
+  readonly attribution: AttributionState = newAttribution();
+  /** Only with `adaptiveConcurrency`. */
+  readonly vegas: VegasState | undefined;
+  /** The limits of this moment: what is configured, or less. */
+  rps: number | undefined;
+  readonly burst: undefined;
+  concurrency: number | undefined;
+  /** The rate that was learnt, while there is one, and until when nothing may start. */
+  learntRps: number | undefined;
+  frozenUntilMs = 0;
+  /** Whether anything holds its jobs back. */
+  limited: boolean;
   tatUs = 0;
   /** Cost in ready, and jobs in ready and in flight. */
   readyCost = 0;
   held = 0;
 
-  constructor(name: string, { rps, concurrency }: ResourceConfig) {
+  constructor(name: string, settings: ResourceConfig) {
     this.name = name;
-    this.rps = rps;
-    this.concurrency = concurrency;
+    this.settings = settings;
+    this.rps = settings.rps;
+    this.concurrency = settings.concurrency;
+    if (settings.adaptiveConcurrency) this.vegas = newVegas();
+    this.limited = this.limitedForGood;
   }
 
   get resource(): this {
     return this;
   }
 
-  /** Whether anything holds its jobs back. */
-  get limited(): boolean {
-    return this.rps !== undefined || this.concurrency !== undefined;
+  /** Whether it has a line of its own whatever is learnt. */
+  get limitedForGood(): boolean {
+    const { rps, concurrency, adaptiveConcurrency, initialRps } = this.settings;
+    return (
+      rps !== undefined || concurrency !== undefined || adaptiveConcurrency === true || (initialRps ?? 0) > 0
+    );
   }
+}
+
+/** What a group that a service holds back on its own keeps of it. */
+export interface Slowness {
+  readonly congestion: CongestionState;
+  /** The rate of this moment; undefined while it is only frozen. */
+  rps: number | undefined;
+  frozenUntilMs: number;
+  tatUs: number;
 }
 
 /** What groups and tenants have in common: a weight, limits, and what they hold. */
@@ -184,6 +218,9 @@ export class GroupRecord extends Scope {
   /** When the watcher looks at it next. */
   lookMs = 0;
   lookAt = -1;
+  /** What the called service holds it back by, alone; and when it was last counted as active or throttled. */
+  slow: Slowness | undefined;
+  readonly stamps: AttributionStamps = newStamps();
   /** Where it stands, while it is in a fair order: the start tag there. */
   seat: Seat | undefined;
   start = 0;

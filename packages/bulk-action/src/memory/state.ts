@@ -1,7 +1,7 @@
 import type { Clock } from '@millrace/foundation';
 import { type LeaseRef } from '../lease.js';
 import type { GroupEvent } from '../model.js';
-import type { ResolvedBulkActionConfig } from '../options.js';
+import type { ResolvedBulkActionConfig, ResourceConfig } from '../options.js';
 import { type Heartbeat, INSTANCE_TTL_MS, type WakeUpKind } from '../ports.js';
 import { groupIdOf } from '../rules/ids.js';
 import { newRateWindow, type RateWindow, ratePerSecond } from '../rules/rate-window.js';
@@ -61,7 +61,7 @@ export class MemoryState {
   /** The line of those who wait for no limited resource; what is served in other lines counts in it too. */
   readonly free: FairLine = { clock: { virtual: 0, epoch: 1 }, seats: fairHeap() };
   readonly resources = new Map<string, ResourceRecord>();
-  /** Those of them that hold something back. */
+  /** Those of them that hold something back, or did: those with a line of their own. */
   readonly limited = new Set<ResourceRecord>();
   /** Which resource a processor type calls, where that is not its own name. */
   readonly resourceNames = new Map<string, string>();
@@ -133,11 +133,7 @@ export class MemoryState {
     this.config = config;
     this.#clock = clock;
     this.#anchorMs = clock.now() - clock.monotonicMs();
-    for (const [name, limits] of Object.entries(config.resources)) {
-      const resource = new ResourceRecord(name, limits);
-      this.resources.set(name, resource);
-      if (resource.limited) this.limited.add(resource);
-    }
+    for (const [name, settings] of Object.entries(config.resources)) this.#newResource(name, settings);
   }
 
   /** Runs one atomic step: reads the time once, and tells listeners when all of it is done. */
@@ -218,6 +214,23 @@ export class MemoryState {
       this.tenants.set(id, tenant);
     }
     return tenant;
+  }
+
+  /** What a job calls, when its processor was heard of or the resource is configured; made when it is new. */
+  resourceCalled({ processorType }: JobRecord): ResourceRecord | undefined {
+    if (!this.config.congestion.enabled) return undefined;
+    const name = this.resourceNames.get(processorType) ?? processorType;
+    const known = this.resources.get(name);
+    if (known || !this.resourceNames.has(processorType)) return known;
+    return this.#newResource(name, {});
+  }
+
+  #newResource(name: string, settings: ResourceConfig): ResourceRecord {
+    const { initialRps } = this.config.congestion;
+    const resource = new ResourceRecord(name, { ...(initialRps > 0 && { initialRps }), ...settings });
+    this.resources.set(name, resource);
+    if (resource.limited) this.limited.add(resource);
+    return resource;
   }
 
   /** What a job calls, when that is known as a resource. */

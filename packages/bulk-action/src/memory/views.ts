@@ -188,6 +188,14 @@ function fairness(state: MemoryState, limit: number): readonly TenantShare[] {
   return largestShares(busy, limit);
 }
 
+/** Of every resource that has a limit, configured or learnt. */
+function congestionRates(state: MemoryState): Readonly<Record<string, number>> {
+  const limits = [...state.resources.values()].flatMap(({ name, rps }) =>
+    rps === undefined ? [] : [[name, rps] as const],
+  );
+  return Object.fromEntries(limits);
+}
+
 function queues(state: MemoryState): QueuesView {
   const { live, waiting } = state.slots();
   let parkedGroups = 0;
@@ -205,6 +213,7 @@ function queues(state: MemoryState): QueuesView {
     deadLetters: state.deadLetters.size,
     liveSlots: live,
     waitingSlots: waiting,
+    congestionRates: congestionRates(state),
     startsPerSecond: ratePerSecond(state.starts, state.nowMs),
     oldestWaitingMs: oldestWaitingMs(state),
   };
@@ -249,7 +258,8 @@ function resourceFacts(state: MemoryState, job: JobRecord): Pick<ExplainFacts, '
   const { name, held, concurrency, readyCost } = resource;
   const bucket = bucketOf(state, resource);
   const limits = { ...(concurrency !== undefined && { concurrency }), ...(bucket && { bucket }) };
-  return { resource: { name, held, readyCost, ...limits } };
+  const frozenForMs = Math.max(0, resource.frozenUntilMs - state.nowMs);
+  return { resource: { name, held, readyCost, frozenForMs, ...limits } };
 }
 
 function factsOf(state: MemoryState, job: JobRecord): ExplainFacts {

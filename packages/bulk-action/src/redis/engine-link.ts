@@ -7,7 +7,7 @@ import {
   type ScriptCall,
 } from '@millrace/redis';
 import { ERRORS } from '../errors.js';
-import type { ResolvedBulkActionConfig } from '../options.js';
+import type { ResolvedBulkActionConfig, ResourceConfig } from '../options.js';
 import { INSTANCE_TTL_MS } from '../ports.js';
 import { BULK_SCRIPTS } from './scripts.js';
 
@@ -110,11 +110,21 @@ function settingsOf(config: ResolvedBulkActionConfig): string {
     instanceTtlMs: INSTANCE_TTL_MS,
     resources: config.resources,
     limited: limitedNames(config),
+    congestion: congestionOf(config),
   });
 }
 
+const congestionOf = ({ congestion }: ResolvedBulkActionConfig) => {
+  const { enabled, initialRps, baseBackoffMs, maxBackoffMs } = congestion;
+  return { enabled, initialRps, baseBackoffMs, maxBackoffMs };
+};
+
 /** Resources with a limit that never goes: they have a line of their own in the fair queue. */
-const limitedNames = ({ resources }: ResolvedBulkActionConfig): string[] =>
-  Object.entries(resources).flatMap(([name, { rps, concurrency }]) =>
-    rps === undefined && concurrency === undefined ? [] : [name],
-  );
+function limitedNames({ resources, congestion }: ResolvedBulkActionConfig): string[] {
+  const isLimited = ({ rps, concurrency, adaptiveConcurrency, initialRps }: ResourceConfig) =>
+    rps !== undefined ||
+    concurrency !== undefined ||
+    adaptiveConcurrency === true ||
+    (initialRps ?? congestion.initialRps) > 0;
+  return Object.keys(resources).filter((name) => isLimited(resources[name] ?? {}));
+}

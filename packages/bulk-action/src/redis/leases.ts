@@ -113,8 +113,9 @@ function settlementOf({ key, jobId, token, durationMs, outcome }: Settlement): (
       return [start, error.code, error.message, aggregate ? 'a' : '', 0, dead ? 1 : 0, signature];
     }
     case 'retry': {
-      const { error, reason, delayMs, spendsRetry } = outcome;
-      return [start, error.code, error.message, reason, delayMs, spendsRetry ? 1 : 0, ''];
+      const { error, reason, delayMs, spendsRetry, throttle } = outcome;
+      const said = throttle ? `${throttle.retryAfterMs ?? '-'} ${throttle.random}` : '';
+      return [start, error.code, error.message, reason, delayMs, spendsRetry ? 1 : 0, said];
     }
   }
 }

@@ -12,6 +12,7 @@ export type GateName =
   | 'GROUP_CAP'
   | 'TENANT_CAP'
   | 'MAX_SHARE'
+  | 'RESOURCE_FROZEN'
   | 'RESOURCE_CAP'
   | 'RESOURCE_RATE'
   | 'GROUP_RATE'
@@ -30,7 +31,11 @@ export interface ExplainFacts {
   readonly tenant: ScopeFacts;
   readonly global: Pick<ScopeFacts, 'bucket' | 'readyCost'>;
   /** What it calls, when that is known as a resource. */
-  readonly resource?: Omit<ScopeFacts, 'running'> & { readonly name: string };
+  readonly resource?: Omit<ScopeFacts, 'running'> & {
+    readonly name: string;
+    /** For how long the service asked to be left alone. */
+    readonly frozenForMs: number;
+  };
   /** Whether its group holds its largest part of the slots, and one with fewer could run: `fairQueue.maxShare`. */
   readonly overShare: boolean;
   /** Jobs before it in its lane; groups of its tenant and tenants with an earlier start tag. */
@@ -141,6 +146,11 @@ function capGates({ group, tenant, resource, overShare }: ExplainFacts, ready: b
   const gates: GateView[] = [];
   if (full(group)) gates.push({ gate: 'GROUP_CAP', detail: detail(group) });
   if (full(tenant)) gates.push({ gate: 'TENANT_CAP', detail: detail(tenant) });
+  if (resource && resource.frozenForMs > 0 && !ready) {
+    const { name, frozenForMs: opensInMs } = resource;
+    const detail = `'${name}' asked to be left alone for ${opensInMs} ms`;
+    gates.push({ gate: 'RESOURCE_FROZEN', opensInMs, detail });
+  }
   if (resource?.concurrency !== undefined && resource.held >= resource.concurrency && !ready) {
     const held = `${resource.held} of ${resource.concurrency} jobs that call '${resource.name}' are ready or running`;
     gates.push({ gate: 'RESOURCE_CAP', detail: held });
@@ -198,7 +208,7 @@ function etaOf(facts: ExplainFacts, gates: readonly GateView[]): number | null {
   if (names.includes('RUNNING')) return 0;
   const opens = Math.max(0, ...gates.map(({ opensInMs = 0 }) => opensInMs));
   if (names.length === 0) return opens;
-  if (names.every((name) => /RATE$|BACK_OFF/.test(name)) && facts.jobsAhead === 0) return opens;
+  if (names.every((name) => /RATE$|FROZEN$|BACK_OFF/.test(name)) && facts.jobsAhead === 0) return opens;
   const rate = facts.groupSettledPerSecond || facts.startsPerSecond / (1 + facts.tenantsAhead);
   if (rate <= 0) return null;
   return Math.max(opens, Math.ceil(((facts.jobsAhead + 1) / rate) * 1000));

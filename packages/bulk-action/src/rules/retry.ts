@@ -34,9 +34,12 @@ export function decideOutcome(facts: FailedTryFacts): Outcome {
   const { error: failed, processorType, retryCount, policy, config, random } = facts;
   const error = { code: failed.code, message: cutText(failed.message, MESSAGE_CHARACTERS_MAX) };
   if (failed.code === 'RATE_LIMITED') {
-    const facts = { nonReadyCount: 0, groupRps: 1, retryAfterMs: askedDelayMs(failed), random };
+    const retryAfterMs = askedDelayMs(failed);
+    const facts = { nonReadyCount: 0, groupRps: 1, retryAfterMs, random };
     const { delayMs } = throttleBackoff(facts, config.congestion);
-    return { kind: 'retry', error, reason: NonReadyReason.API_THROTTLED, delayMs, spendsRetry: false };
+    const reason = NonReadyReason.API_THROTTLED;
+    const throttle = { ...(retryAfterMs !== undefined && { retryAfterMs }), random };
+    return { kind: 'retry', error, reason, delayMs, spendsRetry: false, throttle };
   }
   if (failed.code === 'LEASE_LOST') {
     // The store was away, not the work: like an expired lease it spends no retry.

@@ -195,7 +195,12 @@ export class Labels {
 
   #settle(
     { key, jobId, nth }: LeaseName,
-    outcome: { readonly kind: string; readonly reason?: string; readonly dead?: boolean },
+    outcome: {
+      readonly kind: string;
+      readonly reason?: string;
+      readonly dead?: boolean;
+      readonly throttle?: object;
+    },
     { status, jobStatus, groupStatus }: SettleAnswer,
   ): string[] {
     if (status !== 'accepted') return [status];
@@ -203,8 +208,9 @@ export class Labels {
     if (this.#settled.has(name)) return ['repeated'];
     this.#settled.add(name);
     const kind = outcome.kind === 'retry' ? `retry ${outcome.reason}` : outcome.kind;
+    const throttled = outcome.throttle ? ['throttled'] : [];
     const ended = groupStatus === 'COMPLETED' ? ['ends the group'] : [];
-    return [kind, `as ${jobStatus}`, ...(outcome.dead ? ['dead'] : []), ...ended];
+    return [kind, `as ${jobStatus}`, ...(outcome.dead ? ['dead'] : []), ...throttled, ...ended];
   }
 }
 

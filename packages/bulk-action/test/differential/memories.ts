@@ -44,6 +44,8 @@ export class Memories {
   spite: 'claim' | 'fail' | 'rest' = 'claim';
   /** Groups whose aggregation has failed for good. */
   readonly notAddedUp: string[] = [];
+  /** Groups whose results were added up. */
+  readonly addedUp: string[] = [];
   /** Groups that took no more. */
   readonly closed = new Set<string>();
   /** What lies in ready, as far as is known: asking for jobs is not worth much while there are none. */
@@ -104,6 +106,9 @@ export class Memories {
         break;
       case 'seal':
         this.#heardOf(command.key, (answer as { readonly status?: string }).status);
+        break;
+      case 'finishAggregation':
+        if (answer === 'done') keep(this.addedUp, command.key);
         break;
       case 'failAggregation':
         this.spite = 'rest';

@@ -182,10 +182,12 @@ export class Script {
     return this.#usual().key;
   }
 
-  /** Now and then one whose results could not be added up: there are few. */
+  /** Now and then one whose results were added up, or could not be: there are few. */
   #endedKey(): string {
-    const failed = this.memories.recent(this.rng, this.memories.notAddedUp);
-    return failed !== undefined && this.rng.chance(0.5) ? failed : this.#key();
+    const { memories, rng } = this;
+    const few = rng.chance(0.5) ? memories.notAddedUp : memories.addedUp;
+    const ended = memories.recent(rng, few);
+    return ended !== undefined && rng.chance(0.7) ? ended : this.#key();
   }
 
   /** One of the first groups that still take jobs: when one has ended, another comes in its place. */
@@ -310,12 +312,19 @@ export class Script {
     const { isGrim, isStubborn } = this.#mood;
     const error = { code: rng.pick(CODES), message: rng.pick(MESSAGES) };
     const reason = rng.pick(Object.values(NonReadyReason));
-    const retry = { kind: 'retry', error, reason, spendsRetry: rng.chance(0.7) } as const;
+    const throttled = reason === 'API_THROTTLED' && rng.chance(0.8) && this.#throttle();
+    const retry = { kind: 'retry', error, reason, spendsRetry: rng.chance(0.7), ...throttled } as const;
     if (isStubborn && rng.chance(0.9)) return { ...retry, delayMs: rng.pick([0, 1, 20]) };
     if (rng.chance(0.4)) return this.#aggregates ? drawSuccess(rng) : { kind: 'success' };
     if (rng.chance(isGrim ? 0.2 : 0.5)) return { ...retry, delayMs: rng.pick(DELAYS) };
     const asks = this.#aggregates && rng.chance(0.3) && ({ aggregate: true } as const);
     return { kind: 'failure', error, dead: rng.chance(0.7), signature: rng.pick(SIGNATURES), ...asks };
+  }
+
+  #throttle() {
+    const { rng } = this;
+    const asked = rng.chance(0.3) && { retryAfterMs: rng.pick([0, 5, 400, 3000]) };
+    return { throttle: { ...asked, random: rng.next() } };
   }
 
   #reserve(instanceId: string): Command {

@@ -49,7 +49,7 @@ export const WANTED: readonly string[] = [
   ...of('giveBackAll', 'some', 'none', 'more'),
   ...of('settle', 'success', 'failure', 'dead', 'repeated', 'stale', 'cancelled', 'gone', 'ends the group'),
   ...of('settle', ...Object.values(NonReadyReason).map((reason) => `retry ${reason}`)),
-  ...of('settle', 'as COMPLETED', 'as FAILED', 'as PENDING'),
+  ...of('settle', 'as COMPLETED', 'as FAILED', 'as PENDING', 'throttled'),
   ...of('recover', 'none', 'some', 'dead', 'more'),
   ...of('sweep', 'some', 'none', 'more', 'next'),
   ...of('watch', 'GROUP_TIMEOUT', 'DEADLINE_EXCEEDED', 'none', 'moved on', 'more', 'next'),

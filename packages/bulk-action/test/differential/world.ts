@@ -119,6 +119,7 @@ const RESOURCES: readonly NonNullable<BulkActionConfig['resources']>[] = [
   { mail: { rps: 3 } },
   { mail: { rps: 20, concurrency: 2 }, work: { concurrency: 1 } },
   { api: { rps: 2 }, work: { adaptiveConcurrency: true } },
+  { work: { adaptiveConcurrency: true, concurrency: 3 }, mail: { initialRps: 4 } },
   { api: { concurrency: 2 }, mail: { rps: 0.5 } },
 ];
 
@@ -153,6 +154,11 @@ function drawConfig(rng: Rng): BulkActionConfig {
     },
     workerPool: { fetchBatchSize: sometimes(rng, 0.4, [1, 3]) },
     resources: sometimes(rng, 0.4, RESOURCES) ?? {},
+    congestion: {
+      enabled: !rng.chance(0.1),
+      initialRps: sometimes(rng, 0.15, [1, 5, 50]),
+      baseBackoffMs: sometimes(rng, 0.5, [0, 10, 500]),
+    },
     aggregator: {
       failedDetailsMaxCount: sometimes(rng, 0.3, [0, 2]),
       resultRetentionMs: sometimes(rng, 0.7, [0, 5000, 100_000]),

@@ -94,14 +94,20 @@ describe('bulk-action BA-2: why a job does not run', () => {
     ['TENANT_CAP', { tenant: { held: 9, concurrency: 8 } }, { detail: /9 of 8/ }, null],
     ['MAX_SHARE', { group: { held: 5 }, overShare: true }, { detail: /5 of its jobs/ }, null],
     [
+      'RESOURCE_FROZEN',
+      { resource: { name: 'api', held: 0, readyCost: 0, frozenForMs: 700 } },
+      { opensInMs: 700, detail: /'api' asked to be left alone/ },
+      700,
+    ],
+    [
       'RESOURCE_CAP',
-      { resource: { name: 'api', held: 4, concurrency: 4, readyCost: 0 } },
+      { resource: { name: 'api', held: 4, concurrency: 4, readyCost: 0, frozenForMs: 0 } },
       { detail: /4 of 4 jobs that call 'api'/ },
       null,
     ],
     [
       'RESOURCE_RATE',
-      { resource: { name: 'api', held: 0, readyCost: 0, bucket: bucket(70_000) } },
+      { resource: { name: 'api', held: 0, readyCost: 0, frozenForMs: 0, bucket: bucket(70_000) } },
       { opensInMs: 70, detail: /in 70 ms/ },
       70,
     ],

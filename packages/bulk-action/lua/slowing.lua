@@ -1,0 +1,131 @@
+-- purpose:   congestion control of resources and groups, as src/memory/congestion.ts; who is slowed as src/rules/attribution.ts,
+--            how long a throttled job waits as src/rules/throttle-backoff.ts.
+-- guarantee: changes records only; `save` writes them.
+-- defines:   Slowing: updateLimits(R), updateSlowness(g), slowSlot(g, cost, heldCost), noteStart(g, job, type), noteEnd(g, job, kind, code, durationMs),
+--            noteThrottle(g, job, retryAfterMs, random) → backoffMs, delayMs.
+-- cost:      O(1).
+
+-- include: rates
+-- include: resources
+-- include: window
+-- include: vegas
+local Slowing = {}
+do
+  local GROUPS_LEAST, GROUPS_PART, SPREAD = 3, 0.3, 0.5
+
+  function Slowing.updateLimits(R)
+    local before = R.learnt
+    local rps, frozenUntilMs = Congestion.limitAt(R.c, R.initialRps)
+    R.learnt, R.frozen = rps, frozenUntilMs
+    R.rps = R.settings.rps
+    if rps then R.rps = math.min(R.settings.rps or rps, rps) end
+    if R.v then R.concurrency = Vegas.concurrencyAt(R.v, R.settings.concurrency) end
+    if rps and not before then R.tat = emptyTat(R.rps) end
+    R.limited = R.limitedForGood or rps ~= nil or frozenUntilMs > atMs
+    if R.limited then Lines.stand(R) end
+  end
+
+  local function slowBucket(slow)
+    return slow and bucketOf(slow)
+  end
+
+  function Slowing.updateSlowness(g)
+    local slow = g.slow
+    if not slow then return end
+    slow.rps, slow.frozen = Congestion.limitAt(slow.c, 0)
+    if not slow.rps and slow.frozen <= atMs then g.slow = nil end
+  end
+
+  function Slowing.slowSlot(g, cost, heldCost)
+    local slow = g.slow
+    if not slow then return 0 end
+    return math.max(slotOf(slowBucket(slow), cost, heldCost), slow.frozen > atMs and slow.frozen * 1000 or 0)
+  end
+
+  local function turnEpoch(a)
+    local epoch = math.floor(atMs / 1000) + 1
+    if epoch == a.epoch then return end
+    local follows = epoch == a.epoch + 1
+    a.activeBefore = follows and a.active or 0
+    a.throttledBefore = follows and a.throttled or 0
+    a.active, a.throttled, a.epoch = 0, 0, epoch
+  end
+
+  local function countActive(a, g)
+    turnEpoch(a)
+    if g.active == a.epoch then return end
+    g.active = a.epoch
+    a.active = a.active + 1
+  end
+
+  local function isResource(a, g)
+    countActive(a, g)
+    if g.throttledEpoch ~= a.epoch then
+      g.throttledEpoch = a.epoch
+      a.throttled = a.throttled + 1
+    end
+    local active = math.max(a.active, a.activeBefore)
+    return math.max(a.throttled, a.throttledBefore) >= math.min(active, math.max(GROUPS_LEAST, GROUPS_PART * active))
+  end
+
+  function Slowing.noteStart(g, job, processorType)
+    local bucket = slowBucket(g.slow)
+    if bucket then g.slow.tat = spend(bucket, job.cost) end
+    local R = resourceCalled(processorType)
+    if not R then return end
+    Congestion.onStart(R.c)
+    countActive(R.a, g)
+    if g.slow then Congestion.onStart(g.slow.c) end
+  end
+
+  function Slowing.noteEnd(g, job, kind, code, durationMs)
+    local R = resourceCalled(job.t)
+    if not R then return end
+    if R.v and kind == 'success' then Vegas.onLatency(R.v, durationMs, R.held) end
+    if kind ~= 'success' then
+      if code == 'JOB_TIMEOUT' then
+        if R.v then Vegas.onTimeout(R.v) end
+        return
+      end
+      -- These have not called the service.
+      if code == 'PROCESSOR_NOT_FOUND' or code == 'LEASE_LOST' then return end
+    end
+    if R.c.rps > 0 then Congestion.onAccepted(R.c, job.since) end
+    if g.slow then Congestion.onAccepted(g.slow.c, job.since) end
+  end
+
+  local function slowGroup(g, startedMs, retryAfterMs)
+    local isNew = not g.slow
+    g.slow = g.slow or {c = Congestion.new(), frozen = 0, tat = 0}
+    local slow = g.slow
+    Congestion.onThrottle(slow.c, startedMs, retryAfterMs)
+    slow.rps, slow.frozen = Congestion.limitAt(slow.c, 0)
+    if isNew and slow.rps then slow.tat = emptyTat(slow.rps) end
+  end
+
+  local function shareOf(g, R)
+    if g.slow and g.slow.rps then return g.slow.rps end
+    if not R or not R.rps then return ratePerSecond(g) end
+    return R.rps / math.max(1, R.a.active, R.a.activeBefore)
+  end
+
+  function Slowing.noteThrottle(g, job, retryAfterMs, random)
+    local R = resourceCalled(job.t)
+    if R then
+      if isResource(R.a, g) then
+        Congestion.onThrottle(R.c, job.since, retryAfterMs)
+        Slowing.updateLimits(R)
+      else
+        slowGroup(g, job.since, retryAfterMs)
+      end
+    end
+    local backoffMs
+    if retryAfterMs then
+      backoffMs = math.ceil(retryAfterMs)
+    else
+      local seconds = math.floor(g.nonReady / math.max(1, shareOf(g, R)))
+      backoffMs = math.min(C.congestion.maxBackoffMs, C.congestion.baseBackoffMs + seconds * 1000)
+    end
+    return backoffMs, math.ceil(backoffMs * (1 + SPREAD * random))
+  end
+end
