@@ -1,4 +1,4 @@
-import type { Outcome } from '../lease.js';
+import type { Outcome, Throttle } from '../lease.js';
 import { countActive, countThrottle } from '../rules/attribution.js';
 import { limitAt, newCongestion, onAccepted, onStart, onThrottle } from '../rules/congestion.js';
 import { type Bucket, defaultBurst, emissionUs, nextSlotUs, spend } from '../rules/gcra.js';
@@ -91,7 +91,7 @@ export function noteThrottle(
   state: MemoryState,
   job: JobRecord,
   sinceMs: number,
-  throttle: { readonly retryAfterMs?: number | undefined; readonly random: number },
+  throttle: Throttle,
 ): ThrottleBackoff {
   const { group } = job;
   const { retryAfterMs, random } = throttle;
