@@ -16,6 +16,7 @@ import { Memories } from './memories.js';
 import { Mood } from './mood.js';
 import {
   drawRps,
+  drawThrottle,
   drawWeight,
   NOBODY,
   NOWHERE,
@@ -185,8 +186,7 @@ export class Script {
   /** Now and then one whose results were added up, or could not be: there are few. */
   #endedKey(): string {
     const { memories, rng } = this;
-    const few = rng.chance(0.5) ? memories.notAddedUp : memories.addedUp;
-    const ended = memories.recent(rng, few);
+    const ended = memories.recent(rng, rng.chance(0.5) ? memories.notAddedUp : memories.addedUp);
     return ended !== undefined && rng.chance(0.7) ? ended : this.#key();
   }
 
@@ -312,7 +312,7 @@ export class Script {
     const { isGrim, isStubborn } = this.#mood;
     const error = { code: rng.pick(CODES), message: rng.pick(MESSAGES) };
     const reason = rng.pick(Object.values(NonReadyReason));
-    const throttled = reason === 'API_THROTTLED' && rng.chance(0.8) && this.#throttle();
+    const throttled = reason === 'API_THROTTLED' && rng.chance(0.8) && drawThrottle(rng);
     const retry = { kind: 'retry', error, reason, spendsRetry: rng.chance(0.7), ...throttled } as const;
     if (isStubborn && rng.chance(0.9)) return { ...retry, delayMs: rng.pick([0, 1, 20]) };
     if (rng.chance(0.4)) return this.#aggregates ? drawSuccess(rng) : { kind: 'success' };
@@ -321,21 +321,14 @@ export class Script {
     return { kind: 'failure', error, dead: rng.chance(0.7), signature: rng.pick(SIGNATURES), ...asks };
   }
 
-  #throttle() {
-    const { rng } = this;
-    const asked = rng.chance(0.3) && { retryAfterMs: rng.pick([0, 5, 400, 3000]) };
-    return { throttle: { ...asked, random: rng.next() } };
-  }
-
   #reserve(instanceId: string): Command {
     const turns = this.rng.chance(0.5) ? this.#many(5) : 0;
     return { kind: 'reserve', instanceId, seq: this.#seq(instanceId), max: this.#many(5), turns };
   }
 
   #seq(instanceId: string): number {
-    const { rng, memories } = this;
-    const last = memories.seqs.get(instanceId) ?? 0;
-    const by = rng.pick([1, 1, 1, 1, 1, 1, 1, 0, -1, 3]);
+    const last = this.memories.seqs.get(instanceId) ?? 0;
+    const by = this.rng.pick([1, 1, 1, 1, 1, 1, 1, 0, -1, 3]);
     return Math.max(1, last + by);
   }
 

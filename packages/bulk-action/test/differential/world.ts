@@ -109,6 +109,12 @@ function drawDefinition(rng: Rng, tenant: string, id: string, tenantId: string):
 /** Some whose quotients are no binary fractions: a store that rounds tags orders ties differently. */
 export const drawWeight = (rng: Rng): number => rng.pick([1, 1, 1, 2, 3, 0.7, 10]);
 
+/** What a called service says when it refuses. */
+export const drawThrottle = (rng: Rng) => {
+  const asked = rng.chance(0.3) && { retryAfterMs: rng.pick([0, 5, 400, 3000]) };
+  return { throttle: { ...asked, random: rng.next() } };
+};
+
 export const drawRps = (rng: Rng): number => rng.pick([0.3, 1, 3, 7, 20, 100]);
 
 const sometimes = <T>(rng: Rng, probability: number, values: readonly T[]): T | undefined =>
