@@ -17,8 +17,10 @@ const BACKOFF_MS = 1000;
 const SHORT_BACKOFF_MS = 300;
 /** Share of the jobs that are done when the service goes down. */
 const DONE_BEFORE = 0.1;
-/** More jobs than any process runs at once have to meet the outage, or the run shows nothing. */
-const MET_BY = 4 * SLOTS;
+/** As many jobs as a process runs at once have to meet the outage, or the run shows nothing. */
+const MET_BY = SLOTS;
+/** A service that takes nothing is asked now and then, not by everybody: after the first burst so often at most. */
+const ASKED_PER_SECOND = 10;
 /** Retries are counted in windows of this length; in the busiest there may be so many times the average. */
 const WINDOW_MS = 100;
 const BUSIEST = 5;
@@ -99,6 +101,7 @@ function judge(
       held: deadLetters.size === 0 && burnt === 0 && met >= MET_BY,
       evidence: `${met} of ${calls.length} jobs met it in ${refused.length} calls; ${burnt} lost a retry, ${deadLetters.size} are dead`,
     },
+    checkSpared(refused, slots),
     checkServedOnce(answers, calls.length, jobs),
     checkSpread(
       retries.filter(({ status }) => status === 503),
@@ -106,6 +109,17 @@ function judge(
     ),
     checkPatience(retries, jobs, backoffMs),
   ];
+}
+
+/** Those under way when it went down are refused, once or twice; then congestion control asks with a few. */
+function checkSpared(refused: readonly ServiceAnswer[], slots: number): Verdict {
+  const seconds = ((refused.at(-1)?.at ?? 0) - (refused[0]?.at ?? 0)) / 1000;
+  const most = 2 * slots + ASKED_PER_SECOND * seconds;
+  return {
+    invariant: 'the service is spared',
+    held: refused.length <= most,
+    evidence: `${refused.length} calls in ${seconds.toFixed(1)} s, ${Math.floor(most)} at most`,
+  };
 }
 
 /** I2 as the service sees it: no process died, so only a lease that a slow machine cost may have brought a second call. */

@@ -283,8 +283,8 @@ export interface QueuesView {
    * own is in no line. Looked for among the first 32 tenants of a line: who has never been served is at its beginning.
    */
   readonly oldestWaitingMs: number;
-  /** Starts per second that congestion control allows now, by resource; one without a limit is not in it. */
-  readonly congestionRates?: Readonly<Record<string, number>>;
+  /** Starts per second that a resource is called with at most now, configured or learnt; one without a limit is not in it. */
+  readonly congestionRates: Readonly<Record<string, number>>;
 }
 
 /** A job that failed for good after its retries, with a full copy of it. */

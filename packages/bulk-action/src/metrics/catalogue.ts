@@ -184,6 +184,6 @@ export const RESOURCE_GAUGES: readonly ResourceGauge[] = [
   {
     name: 'bulk_action_congestion_rate',
     help: 'Starts per second that congestion control allows; a resource without a limit has no line.',
-    read: ({ congestionRates }) => congestionRates ?? {},
+    read: ({ congestionRates }) => congestionRates,
   },
 ];

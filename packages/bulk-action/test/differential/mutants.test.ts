@@ -7,7 +7,7 @@ import { told } from './report.js';
 import { shorten } from './shorten.js';
 import { firstFinding } from './suite.js';
 
-const SEEDS = 200;
+const SEEDS = 600;
 
 /** The memory store against one that is wrong in one point. */
 const against = ({ mutate, configure }: Mutant): Pair => ({

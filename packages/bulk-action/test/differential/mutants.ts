@@ -38,8 +38,16 @@ const UNREAD: Readonly<Record<string, readonly string[]>> = {
     ...['defaultBackoffMs', 'maxBackoffMs'],
   ],
   workerPool: ['fetchBatchSize'],
+  congestion: ['enabled', 'initialRps', 'baseBackoffMs', 'maxBackoffMs'],
   aggregator: ['failedDetailsMaxCount', 'resultRetentionMs'],
   reliableQueue: ['ackTimeoutMs', 'maxOrphanCount', 'deadLetterRetentionMs'],
+};
+
+/** What stands in place of a setting that is not read, where the default would not do: first ≤ longest is checked. */
+const UNREAD_AS: Readonly<Record<string, number>> = {
+  maxBackoffMs: 60_000,
+  defaultBackoffMs: 0,
+  baseBackoffMs: 1,
 };
 
 /** Stores that do not read one of their settings. */
@@ -48,8 +56,7 @@ export const UNREAD_SETTINGS: readonly Mutant[] = Object.entries(UNREAD).flatMap
     name: `${section}.${name} is not read`,
     configure: (config) => {
       const sections = config as Readonly<Record<string, object | undefined>>;
-      // Kept in its relation to the longest, which is checked.
-      const value = name === 'maxBackoffMs' ? 60_000 : name === 'defaultBackoffMs' ? 0 : undefined;
+      const value = UNREAD_AS[name];
       return { ...config, [section]: { ...sections[section], [name]: value } };
     },
   })),

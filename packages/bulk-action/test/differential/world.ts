@@ -134,6 +134,8 @@ function drawConfig(rng: Rng): BulkActionConfig {
   const [defaultBackoffMs, maxBackoffMs] = rng.pick([
     [1000, 60_000],
     [100, 150],
+    [700, 700],
+    [90, 90],
     [0, 10],
   ] as const);
   return {
@@ -163,7 +165,8 @@ function drawConfig(rng: Rng): BulkActionConfig {
     congestion: {
       enabled: !rng.chance(0.1),
       initialRps: sometimes(rng, 0.15, [1, 5, 50]),
-      baseBackoffMs: sometimes(rng, 0.5, [0, 10, 500]),
+      baseBackoffMs: rng.pick([0, 10, 500, 500]),
+      maxBackoffMs: sometimes(rng, 0.4, [500, 1500]),
     },
     aggregator: {
       failedDetailsMaxCount: sometimes(rng, 0.3, [0, 2]),
