@@ -5,6 +5,7 @@ import Table from 'cli-table3';
 import './async-utils.js';
 import './bulk.js';
 import './bulk-memory.js';
+import './congestion.js';
 import './runtime.js';
 import { type GaugeResult, gaugeTable, runGauge } from './gauges.js';
 import { type Comparison, compare } from './measure.js';

@@ -48,6 +48,17 @@ describe('npm run bench', () => {
     for (const { name, median } of readings) expect(median, name).toBeTypeOf('number');
   });
 
+  it('congestion: the engine on Redis against hidden services beside the comparators, with a plot of each', async () => {
+    const { stdout } = await bench('congestion', '--smoke');
+    for (const name of ['Millrace', 'AIMD alone', 'Vegas alone']) expect(stdout).toContain(name);
+    const { gauges } = JSON.parse(readFileSync(`${root}/.results/bench/congestion.json`, 'utf8'));
+    expect(gauges).toHaveLength(5);
+    for (const { work, readings } of gauges)
+      for (const { median } of readings) expect(median, work).toBeGreaterThanOrEqual(0);
+    const plot = readFileSync(`${root}/.results/bench/congestion-refusing.svg`, 'utf8');
+    expect(plot).toContain('AIMD alone');
+  });
+
   it('names the benchmarks it knows when asked for another', async () => {
     const failure = await bench('teapot').catch((error: { code: number; stderr: string }) => error);
     expect(failure).toMatchObject({ code: 2 });

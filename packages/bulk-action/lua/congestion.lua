@@ -1,7 +1,7 @@
 -- purpose:   how fast a called service may be called; the same operations in the same order as src/rules/congestion.ts.
 -- guarantee: pure.
--- defines:   Congestion: new(), onStart(c), onAccepted(c, startedMs), onThrottle(c, startedMs, retryAfterMs), limitAt(c, initialRps) → rps
---            or nil, frozenUntilMs.
+-- defines:   Congestion: new(), known(accepted), onStart(c), onAccepted(c, startedMs), onThrottle(c, startedMs, retryAfterMs), limitAt(c, initialRps) → rps
+--            or nil, frozenUntilMs; rateAt(c), isLearnt(c).
 -- cost:      O(1).
 
 -- include: settings
@@ -41,12 +41,40 @@ do
     return math.max(0, c.slot0 + c.slot1 + c.slot2 + c.slot3 + c.slot4 * left)
   end
 
+  -- Also of one that has not changed for long.
+  function Congestion.rateAt(c)
+    moveOn(c)
+    return acceptedPerSecond(c)
+  end
+
+  -- As new(), but known what was accepted until now.
+  function Congestion.known(accepted)
+    local c = Congestion.new()
+    moveOn(c)
+    c.slot3 = accepted
+    return c
+  end
+
+  -- From a throttle, not only as a cautious begin.
+  function Congestion.isLearnt(c)
+    return c.rps > 0 and c.ceilingRps > 0
+  end
+
   local function cut(c, rps)
     c.ceilingRps = c.rps
     c.rps = math.max(RPS_MIN, rps)
     c.growth = math.max(GROWTH_MIN, c.growth * GROWTH_KEPT)
     c.cutAtMs, c.quietFromMs, c.grownAtMs = atMs, atMs, atMs
     c.tries, c.refused, c.misses, c.probeDue = 0, 0, 0, 0
+  end
+
+  local function cutToAccepted(c, afterPause)
+    local accepted = acceptedPerSecond(c)
+    if not afterPause then
+      cut(c, math.min(c.rps, KEPT * accepted))
+    elseif accepted >= 1 then
+      cut(c, math.min(c.rps, math.max(KEPT * accepted, c.rps / 2)))
+    end
   end
 
   local function cutBelow(c, rps)
@@ -128,6 +156,7 @@ do
     moveOn(c)
     grow(c)
     c.slot0 = c.slot0 - 1
+    local afterPause = c.frozenForMs > 0 and atMs - (c.frozenAtMs + c.frozenForMs) < EPOCH_MS
     if retryAfterMs and retryAfterMs > 0 then freeze(c, retryAfterMs) end
     if c.rps == 0 then
       local guessed = c.slot3 + c.slot4 <= 0
@@ -147,7 +176,7 @@ do
       return
     end
     if atMs - c.cutAtMs >= EPOCH_MS then
-      cut(c, math.min(c.rps, KEPT * acceptedPerSecond(c)))
+      cutToAccepted(c, afterPause)
     elseif c.refused >= EVIDENCE_REFUSED and c.refused * EVIDENCE_PART > c.tries then
       cutBelow(c, c.rps * math.max(0, 1 - c.refused / c.tries))
     end

@@ -6,6 +6,7 @@
 
 -- include: fair
 -- include: watched
+-- include: forgetting
 local expireAt, completeIfDone, cutRound, openRound, endRound, resumeRound
 do
   function expireAt(g, ms)
@@ -78,6 +79,7 @@ do
     t.open = t.open - 1
     redis.call('ZREM', base .. 'watch', g.key)
     if g.paused then g.paused = nil end
+    forgetSlowness(g)
     keepResult(g, data, message)
     expireAt(g, atMs + C.jobRetentionMs)
     tell(status == 'COMPLETED' and 'group.completed' or 'group.failed', g)

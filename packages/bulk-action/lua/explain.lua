@@ -32,6 +32,14 @@ function Json.scopeJson(scope, extra)
   return object(list)
 end
 
+function Json.slowJson(slow)
+  local list = {}
+  put(list, 'frozenForMs', math.max(0, slow.frozen - atMs))
+  local b = Json.bucketJson(bucketOf(slow))
+  if b then list[#list + 1] = '"bucket":' .. b end
+  return object(list)
+end
+
 function Json.resourceJson(R)
   local list = {}
   put(list, 'name', R.name)
@@ -118,7 +126,8 @@ do
 end
 local list = {'"job":' .. jobText}
 put(list, 'nowUs', atUs)
-list[#list + 1] = '"group":' .. Json.scopeJson(g, {'"status":"' .. g.status .. '"', '"paused":' .. tostring(g.paused ~= nil)})
+list[#list + 1] = '"group":' .. Json.scopeJson(g, {'"status":"' .. g.status .. '"', '"paused":' .. tostring(g.paused ~= nil),
+  g.slow and '"slow":' .. Json.slowJson(g.slow) or nil})
 list[#list + 1] = '"tenant":' .. Json.scopeJson(t, {})
 list[#list + 1] = '"global":' .. object(global)
 do

@@ -108,6 +108,12 @@ local function mustWait(s)
   return suspects > 0 and s and (s.o or 0) >= SUSPECT_FROM
 end
 
+-- What it calls became limited after it was let into ready, or wants to be left alone.
+local function isHeldBack(job, processorType)
+  local called = limitedResource(processorType)
+  return called and (job.resource ~= called.name or (called.frozen or 0) > atMs)
+end
+
 -- Much may have changed while it was ready.
 local function takeReady(entry)
   local job = readReady(entry)
@@ -133,14 +139,19 @@ local function takeReady(entry)
   else
     local r, s = recordOf(job.key, job.id), g.tried and stateOf(g.key, job.id)
     local waitUs = rateSlot(g, job.cost, job.resource and resource(job.resource)) - atUs
-    if not r or r.k or r.corrupt or (waitUs <= 0 and not mustWait(s)) then
-      leaveReady(g, job)
-      startFound(g, job, r, s)
-    elseif mustWait(s) then
-      aside[#aside + 1] = entry
-    else
-      deny(g, job, waitUs)
+    if r and not r.k and not r.corrupt then
+      if mustWait(s) then
+        aside[#aside + 1] = entry
+        return
+      elseif isHeldBack(job, r.t) then
+        back[#back + 1] = {g, job}
+        return
+      elseif waitUs > 0 then
+        return deny(g, job, waitUs)
+      end
     end
+    leaveReady(g, job)
+    startFound(g, job, r, s)
   end
 end
 

@@ -132,7 +132,8 @@ do
       if R.known then
         redis.call('HSET', base .. 'rc', name, mpack({tat = R.tat, readyCost = R.readyCost, held = R.held, virtual = R.virtual,
           vepoch = R.vepoch, sepoch = R.sepoch, c = R.c, a = R.a, v = R.v, rps = R.rps, concurrency = R.concurrency, learnt = R.learnt,
-          frozen = R.frozen, limited = R.limited and true or nil}))
+          frozen = R.frozen, limited = R.limited and true or nil, starts = R.starts, throttles = R.throttles, flips = R.flips, evidence = R.evidence, pointMs = R.pointMs,
+          pointThrottles = R.pointThrottles}))
       end
     end
     for field, seat in pairs(seats) do

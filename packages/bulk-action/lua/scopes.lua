@@ -10,7 +10,7 @@ do
   DEFAULTS = {held = 0, running = 0, readyCost = 0, lane = 0, pending = 0, inFlight = 0, ready = 0, nonReady = 0,
     success = 0, failed = 0, cancelled = 0, registered = 0, finish = 0, epoch = 0, start = 0, tat = 0, virtual = 0, fg = 0,
     laneJobs = 0, records = 0, open = 0, served = 0, throttled = 0, denied = 0, backoff = 0, dc = 0, ds = 0, dmin = 0, dmax = 0,
-    dead = 0, graves = 0, rc = 0, rb = 0, rx = 0, wc = 0, wp = 0, wf = 0, seq = 0, token = 0, laneGroups = 0, readyJobs = 0, flights = 0, odd = 0, active = 0, af = 0, ae = 0,
+    dead = 0, graves = 0, rc = 0, rb = 0, rx = 0, wc = 0, wp = 0, wf = 0, seq = 0, token = 0, laneGroups = 0, starts = 0, throttles = 0, flips = 0, evidence = 0, readyJobs = 0, flights = 0, odd = 0, active = 0, af = 0, ae = 0,
     RATE_LIMITED = 0, API_THROTTLED = 0, TRANSIENT_ERROR = 0, SCHEDULED = 0, NO_PROCESSOR = 0, ORPHANED = 0}
   -- A field that a record did not have is set seldom, and only then `restOf` has to look for it.
   SCOPE = {__index = DEFAULTS, __newindex = function(record, name, value)
@@ -29,7 +29,8 @@ do
   local GROUP = '<BBBBBI6I4I4I4I4I4I4I4I4I4I4I4I4I4I4dddddddI6I6I6I6I6s'
   local GROUP_SELDOM = {'level', 'rps', 'burst', 'concurrency', 'deadline', 'trace', 'paused', 'parked', 'code',
     'quietFrom', 'endedAt', 'expires', 'throttled', 'denied', 'backoff', 'dead', 'graves', 'tat', 'cancelled', 'nonReady', 'ready', 'readyCost',
-    'odd', 'types', 'rc', 'rb', 'rx', 'nums', 'agg', 'aggd', 'at', 'aw', 'af', 'ae', 'slow', 'throttledEpoch'}
+    'odd', 'types', 'rc', 'rb', 'rx', 'nums', 'agg', 'aggd', 'at', 'aw', 'af', 'ae', 'slow', 'throttledEpoch', 'trial', 'pointMs',
+    'pointThrottles'}
   -- What a tenant that stands for one group adds to it; its other numbers are the group's.
   local ALONE = '<BI6I4I4ddddddI6I6'
   local TENANT = '<BBI6I4I4I4I4I4I4I4I4I4I4dddddddI6I6'

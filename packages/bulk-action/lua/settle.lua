@@ -80,6 +80,7 @@ local function tryAgain(g, job, s, durationMs, at)
   if reason == 'API_THROTTLED' then
     g.throttled = g.throttled + 1
     if not random then g.backoff = delayMs end
+    History.throttled(g)
   end
   s.rs, s.dm = reason, delayMs
   s.sj = 'PENDING'

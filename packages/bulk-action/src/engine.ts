@@ -15,6 +15,7 @@ import { type Aggregator, AggregatorRegistry } from './aggregator.js';
 import { AggregatorService } from './aggregator-service.js';
 import { BackpressureService } from './backpressure-service.js';
 import { BulkActionService } from './bulk-action-service.js';
+import { CongestionStatsService } from './congestion-stats-service.js';
 import { DeadLetterService } from './dead-letter-service.js';
 import { IdempotencyService } from './idempotency-service.js';
 import { MemoryStore } from './memory/store.js';
@@ -65,6 +66,7 @@ export class BulkActionEngine implements Service {
   readonly idempotency: IdempotencyService;
   readonly backpressure: BackpressureService;
   readonly aggregator: AggregatorService;
+  readonly congestion: CongestionStatsService;
   readonly #lifecycle: Lifecycle;
 
   /**
@@ -87,6 +89,7 @@ export class BulkActionEngine implements Service {
     this.aggregators = aggregators;
     this.service = new BulkActionService({ store, config, clock, rng: rng.fork('job ids') });
     this.deadLetters = new DeadLetterService({ store });
+    this.congestion = new CongestionStatsService({ store, config });
     this.idempotency = new IdempotencyService({ store, config, clock, rng: rng.fork('idempotency') });
     this.backpressure = new BackpressureService({ store, config });
     this.aggregator = new AggregatorService({

@@ -13,12 +13,13 @@ import type {
 } from './model.js';
 import type { ResolvedBulkActionConfig } from './options.js';
 import { type PageRequest, resolvePage } from './page-request.js';
-import type { BulkStore, GroupFilter } from './ports.js';
+import type { BulkStore } from './ports.js';
 import { groupNotFound, jobNotFound, optionInvalid } from './refusals.js';
 import { type Explanation, explainJob } from './rules/explain.js';
 import { checkId, checkTenant, parseGroupRef } from './rules/ids.js';
 import { progressOf } from './rules/progress.js';
 import { GroupStatus, JobStatus } from './states.js';
+import type { GroupFilter } from './store-views.js';
 
 const anyId: OptionRule = { expected: 'an id', accepts: () => true };
 const FILTER_RULES = {

@@ -25,6 +25,19 @@ export {
   type BulkSubmitted,
   type JobsAdded,
 } from './bulk-action-service.js';
+export type {
+  CongestionPoint,
+  GroupCongestion,
+  GroupPoint,
+  GroupSlowness,
+  ResourceCongestion,
+  ResourcePoint,
+  ResourceState,
+} from './congestion-stats.js';
+export {
+  CongestionStatsService,
+  type CongestionStatsServiceDependencies,
+} from './congestion-stats-service.js';
 export { type DeadLetterQuery, type DeadLetterSelection, DeadLetterService } from './dead-letter-service.js';
 export { BulkActionEngine, type BulkActionEngineOptions } from './engine.js';
 export { ERRORS } from './errors.js';
@@ -124,7 +137,6 @@ export {
   type Gate,
   type GroupAnswer,
   type GroupDefinition,
-  type GroupFilter,
   type GroupStore,
   type Heartbeat,
   type IdempotencyStore,
@@ -135,7 +147,6 @@ export {
   type NewJob,
   RECONCILE_JOBS_MAX,
   type ReconcileAnswer,
-  type StoreViews,
   type Upkeep,
   type WakeUpKind,
   type WakeUps,
@@ -163,4 +174,5 @@ export {
   PriorityLevel,
   WorkerState,
 } from './states.js';
+export type { GroupFilter, StoreViews } from './store-views.js';
 export type { ThreadRunner, ThreadTaskRef } from './thread-runner.js';

@@ -13,18 +13,12 @@ import type {
   GroupEvent,
   GroupKey,
   GroupPatch,
-  GroupResult,
-  GroupView,
   InstanceView,
-  JobView,
   Page,
-  QueuesView,
   TenantPatch,
-  TenantShare,
-  TenantView,
 } from './model.js';
-import type { ExplainFacts } from './rules/explain.js';
-import type { BackpressureDestination, GroupStatus, JobStatus, PriorityLevel } from './states.js';
+import type { BackpressureDestination, GroupStatus, PriorityLevel } from './states.js';
+import type { StoreViews } from './store-views.js';
 
 /*
  * What the core needs of a store, split by who calls it. Rules for every adapter:
@@ -101,6 +95,8 @@ export interface GroupStore {
   /** After the answer no job of the group starts until `resume`. */
   pause(key: GroupKey): Promise<GroupAnswer>;
   resume(key: GroupKey): Promise<GroupAnswer>;
+  /** Congestion control begins anew with the group: nothing learnt, nothing counted. Moves no job. */
+  forgetSlowness(key: GroupKey): Promise<GroupAnswer>;
   update(key: GroupKey, patch: GroupPatch): Promise<GroupAnswer>;
   /** Makes the tenant when it does not exist. */
   updateTenant(tenantId: string, patch: TenantPatch): Promise<void>;
@@ -108,34 +104,6 @@ export interface GroupStore {
 
 /** How many jobs one `add` takes at most. */
 export const ADD_BATCH_MAX = 1000;
-
-/** Which groups to list. */
-export interface GroupFilter {
-  readonly tenant?: string | undefined;
-  readonly tenantId?: string | undefined;
-  readonly status?: GroupStatus | undefined;
-}
-
-/** Looks without changing anything; called by BulkActionService. */
-export interface StoreViews {
-  group(key: GroupKey): Promise<GroupView | undefined>;
-  /** The result of a round (the last one that ended). */
-  result(key: GroupKey, round?: number): Promise<GroupResult | undefined>;
-  job(key: GroupKey, jobId: string): Promise<JobView | undefined>;
-  /** Newest first. */
-  groups(filter: GroupFilter, limit: number, cursor?: string): Promise<Page<GroupView>>;
-  jobs(
-    key: GroupKey,
-    filter: { readonly state?: JobStatus | undefined },
-    limit: number,
-    cursor?: string,
-  ): Promise<Page<JobView>>;
-  tenant(tenantId: string): Promise<TenantView | undefined>;
-  /** Those who want or were served something lately, the busiest first. */
-  fairness(limit: number): Promise<readonly TenantShare[]>;
-  queues(): Promise<QueuesView>;
-  explain(key: GroupKey, jobId: string): Promise<ExplainFacts | undefined>;
-}
 
 /** What a look into the fair queue moved. */
 export interface FetchAnswer {

@@ -13,6 +13,7 @@ describe('the package', () => {
       'BackpressureService',
       'BulkActionEngine',
       'BulkActionService',
+      'CongestionStatsService',
       'DEFAULT_AGGREGATOR_CONFIG',
       'DEFAULT_AGGREGATOR_TYPE',
       'DEFAULT_BACKPRESSURE_CONFIG',

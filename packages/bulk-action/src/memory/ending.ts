@@ -4,6 +4,7 @@ import { groupIdOf } from '../rules/ids.js';
 import { hasEnded } from '../states.js';
 import { Deque } from './deque.js';
 import { endIdleEpochs, refresh } from './fair-queue.js';
+import { forgetSlowness } from './forgetting.js';
 import type { GroupRecord } from './records.js';
 import type { MemoryState } from './state.js';
 import { noteProgress, watchGroup } from './watched.js';
@@ -87,6 +88,7 @@ export function endRound(
   group.owner.openGroups -= 1;
   state.watched.remove(group);
   group.paused = false;
+  forgetSlowness(group);
   group.results.push(resultOf(state, group, made));
   expireAt(state, group, state.nowMs + state.config.limits.jobRetentionMs);
   state.tell(status === 'COMPLETED' ? 'group.completed' : 'group.failed', group);

@@ -5,6 +5,7 @@ import { rescale } from '../rules/gcra.js';
 import { hasEnded } from '../states.js';
 import { completeIfDone, cutRound } from './ending.js';
 import { bucketOf, refresh, refreshTenant, reweigh, unpark } from './fair-queue.js';
+import { forgetSlowness } from './forgetting.js';
 import { joinLane, joinNonReady } from './moves.js';
 import { GroupRecord, JobRecord, type TenantRecord } from './records.js';
 import type { MemoryState } from './state.js';
@@ -19,6 +20,7 @@ export const memoryGroups = (state: MemoryState): GroupStore => ({
     state.step(() => changeOpen(state, key, (group) => cutRound(state, group, 'CANCELLED', 'CANCELLED'))),
   pause: async (key) => state.step(() => changeOpen(state, key, (group) => setPaused(state, group, true))),
   resume: async (key) => state.step(() => changeOpen(state, key, (group) => setPaused(state, group, false))),
+  forgetSlowness: async (key) => state.step(() => changeOpen(state, key, (group) => beginAnew(state, group))),
   update: async (key, patch) =>
     state.step(() => changeOpen(state, key, (group) => updateGroup(state, group, patch))),
   updateTenant: async (tenantId, patch) => state.step(() => updateTenant(state, tenantId, patch)),
@@ -127,6 +129,16 @@ function changeOpen(state: MemoryState, key: string, change: (group: GroupRecord
   if (hasEnded(group.status)) return { kind: 'ended', status: group.status };
   const changed = change(group) !== false;
   return { kind: 'done', status: group.status, changed };
+}
+
+/** Congestion control begins anew with a group. */
+function beginAnew(state: MemoryState, group: GroupRecord): boolean {
+  if (!forgetSlowness(group) && group.throttled === 0) return false;
+  group.throttled = 0;
+  group.stamps.throttledEpoch = 0;
+  if (group.parkedAt >= 0) unpark(state, group);
+  state.ring('fetch');
+  return true;
 }
 
 function setPaused(state: MemoryState, group: GroupRecord, paused: boolean): boolean {

@@ -15,7 +15,8 @@ import { type Bucket, spend } from '../rules/gcra.js';
 import { countEvents } from '../rules/rate-window.js';
 import { signatureOf } from '../rules/signature.js';
 import type { GroupStatus, JobStatus } from '../states.js';
-import { noteEnd, noteStart, noteThrottle } from './congestion.js';
+import { isHeldBack, noteEnd, noteStart, noteThrottle } from './congestion.js';
+import { noteThrottled } from './congestion-history.js';
 import { bucketOf, globalBucket, unparkDue } from './fair-queue.js';
 import { enterReadyInTurn, LOOKS_MAX, newLooks, nextGroup, rateSlot } from './gate.js';
 import { gather } from './gather.js';
@@ -161,6 +162,7 @@ function startable(
     return 'no';
   }
   if (instance.suspects > 0 && isSuspect(state, job)) return 'aside';
+  if (isHeldBack(state, job)) return 'back';
   const waitUs = rateSlot(state, group, job.cost, job.hold?.seat.line.resource) - state.nowUs;
   if (waitUs <= 0) return 'start';
   group.rateDenied += 1;
@@ -313,6 +315,7 @@ function apply(state: MemoryState, job: JobRecord, outcome: Outcome, durationMs:
       if (outcome.reason === 'API_THROTTLED') {
         job.group.throttled += 1;
         if (!outcome.throttle) job.group.lastBackoffMs = outcome.delayMs;
+        noteThrottled(state, job.group);
       }
       enterNonReady(state, job, outcome.reason, outcome.delayMs, measured(state, durationMs));
   }

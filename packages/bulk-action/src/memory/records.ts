@@ -1,3 +1,4 @@
+import type { GroupPoint, ResourcePoint } from '../congestion-stats.js';
 import type { SettleAnswer } from '../lease.js';
 import type { FailedJob, FailedTry, GroupResult } from '../model.js';
 import type { ResourceConfig } from '../options.js';
@@ -7,6 +8,7 @@ import {
   type AttributionState,
   newAttribution,
   newStamps,
+  type TrialState,
 } from '../rules/attribution.js';
 import { type CongestionState, newCongestion } from '../rules/congestion.js';
 import { type Histogram, newHistogram } from '../rules/histogram.js';
@@ -16,6 +18,7 @@ import { newVegas, type VegasState } from '../rules/vegas.js';
 import type { GroupStatus, JobPlace, NonReadyReason, PriorityLevel } from '../states.js';
 import { Deque } from './deque.js';
 import type { AggregationLock, Gathered } from './gathered.js';
+import { History } from './history.js';
 import { IndexedHeap } from './indexed-heap.js';
 
 /** Who comes first in a fair order: the least start tag, then who arrived first. */
@@ -86,6 +89,14 @@ export class ResourceRecord implements FairLine {
   /** Cost in ready, and jobs in ready and in flight. */
   readyCost = 0;
   held = 0;
+  /** Calls, and those that were refused, since the store was opened. */
+  starts = 0;
+  throttles = 0;
+  /** Refusals of calls that began after the last cut. */
+  evidence = 0;
+  /** How often refusals of some groups were found to be everybody's: who was slowed alone before is free again. */
+  flips = 0;
+  readonly history = new History<ResourcePoint>();
 
   constructor(name: string, settings: ResourceConfig) {
     this.name = name;
@@ -111,6 +122,9 @@ export class ResourceRecord implements FairLine {
 
 /** What a group that a service holds back on its own keeps of it. */
 export interface Slowness {
+  /** The resource that was the cause, and how often it had been found to be everybody's until then. */
+  by: string;
+  flips: number;
   readonly congestion: CongestionState;
   /** The rate of this moment; undefined while it is only frozen. */
   rps: number | undefined;
@@ -220,7 +234,10 @@ export class GroupRecord extends Scope {
   lookAt = -1;
   /** What the called service holds it back by, alone; and when it was last counted as active or throttled. */
   slow: Slowness | undefined;
+  /** From its first throttle to its end. */
+  history: History<GroupPoint> | undefined;
   readonly stamps: AttributionStamps = newStamps();
+  trial: TrialState | undefined;
   /** Where it stands, while it is in a fair order: the start tag there. */
   seat: Seat | undefined;
   start = 0;

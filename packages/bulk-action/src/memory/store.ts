@@ -9,11 +9,11 @@ import type {
   IdempotencyStore,
   Instances,
   Leases,
-  StoreViews,
   Upkeep,
   WakeUps,
   Watch,
 } from '../ports.js';
+import type { StoreViews } from '../store-views.js';
 import { memoryAggregations } from './aggregations.js';
 import { memoryDeadLetters } from './dead-letters.js';
 import { memoryGate } from './gate.js';

@@ -1,5 +1,4 @@
 import type { GroupView, JobView, Page, QueuesView, TenantShare, TenantView } from '../model.js';
-import type { GroupFilter, StoreViews } from '../ports.js';
 import { INSTANCE_TTL_MS } from '../ports.js';
 import type { ExplainFacts, ScopeFacts } from '../rules/explain.js';
 import { largestShares } from '../rules/fair-share.js';
@@ -7,6 +6,9 @@ import { groupIdOf } from '../rules/ids.js';
 import { ratePerSecond } from '../rules/rate-window.js';
 import { startTag } from '../rules/sfq.js';
 import type { JobStatus } from '../states.js';
+import type { GroupFilter, StoreViews } from '../store-views.js';
+import { slowBucket } from './congestion.js';
+import { resourceStates, slownessOf } from './congestion-history.js';
 import { bucketOf, globalBucket, slotOf, tenantWeight } from './fair-queue.js';
 import { isLive } from './moves.js';
 import type { FairHeap, GroupRecord, JobRecord, TenantRecord } from './records.js';
@@ -40,6 +42,8 @@ export const memoryViews = (state: MemoryState): StoreViews => ({
     }),
   fairness: async (limit) => state.step(() => fairness(state, limit)),
   queues: async () => state.step(() => queues(state)),
+  resources: async () => state.step(() => resourceStates(state)),
+  slowness: async (key) => state.step(() => slownessOf(state, state.groups.get(key))),
   explain: async (key, jobId) =>
     state.step(() => {
       const job = state.groups.get(key)?.jobs.get(jobId);
@@ -252,6 +256,13 @@ function scopeFacts(state: MemoryState, scope: GroupRecord | TenantRecord): Scop
   };
 }
 
+function slowFacts(state: MemoryState, group: GroupRecord): Pick<ExplainFacts['group'], 'slow'> {
+  if (!group.slow) return {};
+  const bucket = slowBucket(state, group);
+  const frozenForMs = Math.max(0, group.slow.frozenUntilMs - state.nowMs);
+  return { slow: { frozenForMs, ...(bucket && { bucket }) } };
+}
+
 function resourceFacts(state: MemoryState, job: JobRecord): Pick<ExplainFacts, 'resource'> {
   const resource = state.resourceOf(job);
   if (!resource) return {};
@@ -273,7 +284,12 @@ function factsOf(state: MemoryState, job: JobRecord): ExplainFacts {
   return {
     nowUs: state.nowUs,
     job: view,
-    group: { ...scopeFacts(state, group), status: group.status, paused: group.paused },
+    group: {
+      ...scopeFacts(state, group),
+      status: group.status,
+      paused: group.paused,
+      ...slowFacts(state, group),
+    },
     tenant: scopeFacts(state, tenant),
     global: { readyCost: state.readyCost, ...(bucket && { bucket }) },
     ...resourceFacts(state, job),

@@ -1,7 +1,7 @@
 import type { Clock } from '@millrace/foundation';
 import type { QueuesView } from '../model.js';
 import { within } from '../pool/within.js';
-import type { StoreViews } from '../ports.js';
+import type { StoreViews } from '../store-views.js';
 
 /** What a look at the queues works with. */
 export interface QueuesLookEnvironment {

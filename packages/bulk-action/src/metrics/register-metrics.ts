@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '@millrace/foundation';
 import type { WorkerPool } from '../pool/worker-pool.js';
-import type { StoreViews } from '../ports.js';
 import { DURATION_BOUNDS_MS, type Histogram } from '../rules/histogram.js';
+import type { StoreViews } from '../store-views.js';
 import {
   POOL_HISTOGRAMS,
   POOL_METRICS,

@@ -115,8 +115,8 @@ function settingsOf(config: ResolvedBulkActionConfig): string {
 }
 
 const congestionOf = ({ congestion }: ResolvedBulkActionConfig) => {
-  const { enabled, initialRps, baseBackoffMs, maxBackoffMs } = congestion;
-  return { enabled, initialRps, baseBackoffMs, maxBackoffMs };
+  const { enabled, initialRps, baseBackoffMs, maxBackoffMs, statsRetentionMs } = congestion;
+  return { enabled, initialRps, baseBackoffMs, maxBackoffMs, statsRetentionMs };
 };
 
 /** Resources with a limit that never goes: they have a line of their own in the fair queue. */

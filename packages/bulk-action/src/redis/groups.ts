@@ -20,6 +20,7 @@ export const redisGroups = (link: EngineLink): GroupStore => ({
   cancel: async (key) => answerOf(await link.run('cancelGroup', { key })),
   pause: async (key) => answerOf(await link.run('pauseGroup', { key, paused: 1 })),
   resume: async (key) => answerOf(await link.run('pauseGroup', { key, paused: 0 })),
+  forgetSlowness: async (key) => answerOf(await link.run('forgetSlowness', { key })),
   update: async (key, patch) => answerOf(await link.run('updateGroup', { key, ...patchOf(patch) })),
   async updateTenant(tenantId, patch) {
     const { weight, rps, burst, concurrency } = patchOf(patch);

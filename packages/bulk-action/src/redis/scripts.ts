@@ -64,6 +64,7 @@ export const BULK_SCRIPTS = {
   sealGroup: verb('seal-group', ['key', 'total'], `${CHANGED} | {'mismatch', registered}`, values),
   cancelGroup: verb('cancel-group', ['key'], CHANGED, values),
   pauseGroup: verb('pause-group', ['key', 'paused'], CHANGED, values),
+  forgetSlowness: verb('forget-slowness', ['key'], CHANGED, values),
   updateGroup: verb(
     'update-group',
     ['key', 'weight', 'level', 'rps', 'burst', 'concurrency', 'timeoutMs', 'deadline'],
@@ -168,5 +169,17 @@ export const BULK_SCRIPTS = {
   ),
   readTenants: verb('read-tenants', ['tenantId'], '{JSON of a TenantView…}', values),
   readQueues: verb('read-queues', [], 'JSON of a QueuesView', String),
+  readResources: verb(
+    'read-resources',
+    [],
+    'JSON of ResourceStates in any order, with their points as lists',
+    String,
+  ),
+  readSlowness: verb(
+    'read-slowness',
+    ['key'],
+    'JSON of a GroupSlowness with its points as lists | nil',
+    text,
+  ),
   explain: verb('explain', ['key', 'jobId'], 'JSON of ExplainFacts | nil', text),
 };

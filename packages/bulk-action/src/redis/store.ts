@@ -9,11 +9,12 @@ import type {
   IdempotencyStore,
   Instances,
   Leases,
-  StoreViews,
   Upkeep,
   WakeUps,
   Watch,
 } from '../ports.js';
+import { RedisKeyBuilder } from '../services/redis-key-builder.js';
+import type { StoreViews } from '../store-views.js';
 import { redisAggregations } from './aggregations.js';
 import { redisDeadLetters } from './dead-letters.js';
 import { type BulkScripts, EngineLink } from './engine-link.js';
@@ -62,8 +63,8 @@ export class RedisStore implements BulkStore {
    * @param scripts - the scripts; tests load them with another `now`.
    */
   constructor(config: ResolvedBulkActionConfig, options: RedisStoreOptions, scripts?: BulkScripts) {
-    const { connection, keyPrefix = 'bulk-action:', shard = 0 } = options;
-    const link = new EngineLink(connection, `${keyPrefix}{${shard}}:`, config, scripts);
+    const { connection } = options;
+    const link = new EngineLink(connection, new RedisKeyBuilder(options).base, config, scripts);
     this.#link = link;
     this.#bells = new RedisWakeUps(link);
     this.groups = redisGroups(link);

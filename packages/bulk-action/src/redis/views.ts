@@ -1,9 +1,10 @@
 import type { GroupResult, GroupView, JobView, QueuesView, TenantShare, TenantView } from '../model.js';
-import type { StoreViews } from '../ports.js';
 import type { ExplainFacts } from '../rules/explain.js';
 import { largestShares } from '../rules/fair-share.js';
 import { durationStatistics } from '../rules/histogram.js';
 import { groupIdOf } from '../rules/ids.js';
+import type { StoreViews } from '../store-views.js';
+import { resourceStates, slownessOf } from './congestion-history.js';
 import type { EngineLink } from './engine-link.js';
 
 /** Records looked at for one page. */
@@ -57,6 +58,8 @@ export const redisViews = (link: EngineLink): StoreViews => ({
     return largestShares(busy, limit);
   },
   queues: async () => JSON.parse(await link.run('readQueues', {})) as QueuesView,
+  resources: async () => resourceStates(await link.run('readResources', {})),
+  slowness: async (key) => slownessOf(await link.run('readSlowness', { key })),
   explain: async (key, jobId) => parsed<ExplainFacts>(await link.run('explain', { key, jobId })),
 });
 

@@ -141,6 +141,18 @@ export const newCongestion = (): CongestionState => ({
 });
 
 /**
+ * No limit, but known what was accepted until now: the first throttle then cuts to that and not to the least.
+ * @param nowMs - the present.
+ * @param acceptedPerSecond - in the last second or two.
+ */
+export function knownCongestion(nowMs: number, acceptedPerSecond: number): CongestionState {
+  const state = newCongestion();
+  moveOn(state, nowMs);
+  state.slot3 = acceptedPerSecond;
+  return state;
+}
+
+/**
  * Counts a start that was let through.
  * @param state - changed.
  * @param nowMs - when.
@@ -188,6 +200,7 @@ export function onThrottle(
   moveOn(state, nowMs);
   grow(state, nowMs);
   state.slot0 -= 1;
+  const afterPause = state.frozenForMs > 0 && nowMs - (state.frozenAtMs + state.frozenForMs) < EPOCH_MS;
   if (retryAfterMs !== undefined && retryAfterMs > 0) freeze(state, nowMs, retryAfterMs);
   if (state.rps === 0) {
     // Without a second of history the number is that of a first burst, and only a guess at what the service takes.
@@ -209,7 +222,7 @@ export function onThrottle(
     return;
   }
   if (nowMs - state.cutAtMs >= EPOCH_MS) {
-    cut(state, nowMs, Math.min(state.rps, KEPT * acceptedPerSecond(state, nowMs)));
+    cutToAccepted(state, nowMs, afterPause);
   } else if (state.refused >= EVIDENCE_REFUSED && state.refused * EVIDENCE_PART > state.tries) {
     cutBelow(state, nowMs, state.rps * Math.max(0, 1 - state.refused / state.tries));
   }
@@ -240,6 +253,12 @@ export function limitAt(
 }
 
 /**
+ * Whether the rate was learnt from a throttle, and is not only a cautious begin.
+ * @param state - looked at only.
+ */
+export const isLearnt = ({ rps, ceilingRps }: CongestionState): boolean => rps > 0 && ceilingRps > 0;
+
+/**
  * What the service accepted in the last second; tries under way count as accepted.
  * @param state - looked at only, as of its last change.
  * @param nowMs - the present.
@@ -247,6 +266,17 @@ export function limitAt(
 export function acceptedPerSecond(state: CongestionState, nowMs: number): number {
   const left = Math.max(0, Math.min(1, 1 - (nowMs - state.slotMs) / SLOT_MS));
   return Math.max(0, state.slot0 + state.slot1 + state.slot2 + state.slot3 + state.slot4 * left);
+}
+
+/**
+ * What the service accepted in the second before this moment, whenever the last change was.
+ * @param state - looked at only.
+ * @param nowMs - the present.
+ */
+export function rateAt(state: CongestionState, nowMs: number): number {
+  const now = { ...state };
+  moveOn(now, nowMs);
+  return acceptedPerSecond(now, nowMs);
 }
 
 /** Turns the slots, and takes a clock that was set back for what it is: nothing may wait for times that are gone. */
@@ -335,6 +365,13 @@ function cut(state: CongestionState, nowMs: number, rps: number): void {
   state.refused = 0;
   state.misses = 0;
   state.probeDue = 0;
+}
+
+/** In the second after a pause hardly anything was started: what was accepted is no measure, and nothing is a miss. */
+function cutToAccepted(state: CongestionState, nowMs: number, afterPause: boolean): void {
+  const accepted = acceptedPerSecond(state, nowMs);
+  if (!afterPause) cut(state, nowMs, Math.min(state.rps, KEPT * accepted));
+  else if (accepted >= 1) cut(state, nowMs, Math.min(state.rps, Math.max(KEPT * accepted, state.rps / 2)));
 }
 
 /** After a drop the old rate is no mark to go by. */

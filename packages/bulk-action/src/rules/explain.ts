@@ -12,6 +12,8 @@ export type GateName =
   | 'GROUP_CAP'
   | 'TENANT_CAP'
   | 'MAX_SHARE'
+  | 'GROUP_FROZEN'
+  | 'GROUP_SLOWED'
   | 'RESOURCE_FROZEN'
   | 'RESOURCE_CAP'
   | 'RESOURCE_RATE'
@@ -27,7 +29,12 @@ export interface ExplainFacts {
   readonly nowUs: number;
   readonly job: JobView;
   /** The job's payload is left out. */
-  readonly group: ScopeFacts & { readonly status: GroupStatus; readonly paused: boolean };
+  readonly group: ScopeFacts & {
+    readonly status: GroupStatus;
+    readonly paused: boolean;
+    /** By what a called service holds this group back alone. */
+    readonly slow?: { readonly bucket?: Bucket; readonly frozenForMs: number };
+  };
   readonly tenant: ScopeFacts;
   readonly global: Pick<ScopeFacts, 'bucket' | 'readyCost'>;
   /** What it calls, when that is known as a resource. */
@@ -143,14 +150,9 @@ function capGates({ group, tenant, resource, overShare }: ExplainFacts, ready: b
   const full = ({ held, running, concurrency }: ScopeFacts) =>
     concurrency !== undefined && (ready ? running : held) >= concurrency;
   const detail = ({ held, concurrency }: ScopeFacts) => `${held} of ${concurrency} are ready or running`;
-  const gates: GateView[] = [];
+  const gates: GateView[] = ready ? [] : frozenGates(group, resource);
   if (full(group)) gates.push({ gate: 'GROUP_CAP', detail: detail(group) });
   if (full(tenant)) gates.push({ gate: 'TENANT_CAP', detail: detail(tenant) });
-  if (resource && resource.frozenForMs > 0 && !ready) {
-    const { name, frozenForMs: opensInMs } = resource;
-    const detail = `'${name}' asked to be left alone for ${opensInMs} ms`;
-    gates.push({ gate: 'RESOURCE_FROZEN', opensInMs, detail });
-  }
   if (resource?.concurrency !== undefined && resource.held >= resource.concurrency && !ready) {
     const held = `${resource.held} of ${resource.concurrency} jobs that call '${resource.name}' are ready or running`;
     gates.push({ gate: 'RESOURCE_CAP', detail: held });
@@ -162,9 +164,25 @@ function capGates({ group, tenant, resource, overShare }: ExplainFacts, ready: b
   return gates;
 }
 
+function frozenGates({ slow }: ExplainFacts['group'], resource: ExplainFacts['resource']): GateView[] {
+  const gates: GateView[] = [];
+  if (slow && slow.frozenForMs > 0) {
+    const { frozenForMs: opensInMs } = slow;
+    const detail = `a called service asked to be left alone by this group for ${opensInMs} ms`;
+    gates.push({ gate: 'GROUP_FROZEN', opensInMs, detail });
+  }
+  if (resource && resource.frozenForMs > 0) {
+    const { name, frozenForMs: opensInMs } = resource;
+    const detail = `'${name}' asked to be left alone for ${opensInMs} ms`;
+    gates.push({ gate: 'RESOURCE_FROZEN', opensInMs, detail });
+  }
+  return gates;
+}
+
 function rateGates(facts: ExplainFacts, ready: boolean): GateView[] {
   const scopes = [
     ['GROUP_RATE', facts.group],
+    ['GROUP_SLOWED', { ...facts.group.slow, readyCost: facts.group.readyCost }],
     ['TENANT_RATE', facts.tenant],
     ['RESOURCE_RATE', facts.resource ?? { readyCost: 0 }],
     ['GLOBAL_RATE', facts.global],
@@ -208,7 +226,8 @@ function etaOf(facts: ExplainFacts, gates: readonly GateView[]): number | null {
   if (names.includes('RUNNING')) return 0;
   const opens = Math.max(0, ...gates.map(({ opensInMs = 0 }) => opensInMs));
   if (names.length === 0) return opens;
-  if (names.every((name) => /RATE$|FROZEN$|BACK_OFF/.test(name)) && facts.jobsAhead === 0) return opens;
+  if (names.every((name) => /RATE$|SLOWED$|FROZEN$|BACK_OFF/.test(name)) && facts.jobsAhead === 0)
+    return opens;
   const rate = facts.groupSettledPerSecond || facts.startsPerSecond / (1 + facts.tenantsAhead);
   if (rate <= 0) return null;
   return Math.max(opens, Math.ceil(((facts.jobsAhead + 1) / rate) * 1000));

@@ -1,4 +1,4 @@
-import { type Rng, seededRng } from '@millrace/foundation';
+import { seededRng } from '@millrace/foundation';
 import { describe, expect, it } from 'vitest';
 import { aimdAlone, type Controller, shipped, vegasAlone } from './controllers.js';
 import { firstFormulas } from './first-formulas.js';
@@ -10,6 +10,7 @@ import {
   queueing,
   type ServiceTimes,
   slidingWindow,
+  timesOf,
 } from './hidden-service.js';
 import { type Outcome, play } from './model.js';
 import { drawnProfile, type Profile, stepProfile } from './profiles.js';
@@ -24,11 +25,6 @@ const REFUSING: readonly (readonly [string, MakeService])[] = [
   ['leaky bucket', leakyBucket],
   ['fixed window', fixedWindow],
 ];
-
-const timesOf = (rng: Rng, meanMs: number, spread: number): ServiceTimes => ({
-  workMs: () => meanMs * (1 - spread + 2 * spread * rng.next()),
-  refusalMs: () => 3 + 4 * rng.next(),
-});
 
 function run(
   profile: Profile,

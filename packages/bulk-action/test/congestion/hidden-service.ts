@@ -1,3 +1,5 @@
+import type { Rng } from '@millrace/foundation';
+
 /** What a call comes to: accepted or refused, and after how long the answer is there. */
 interface Answer {
   readonly accepted: boolean;
@@ -79,3 +81,9 @@ export function queueing(capacity: Capacity, times: ServiceTimes): HiddenService
     },
   };
 }
+
+/** Work of about this length, and refusals within milliseconds. */
+export const timesOf = (rng: Rng, meanMs: number, spread = 0.3): ServiceTimes => ({
+  workMs: () => meanMs * (1 - spread + 2 * spread * rng.next()),
+  refusalMs: () => 3 + 4 * rng.next(),
+});

@@ -1,7 +1,8 @@
 import type { Outcome } from '../../src/lease.js';
 import type { GroupKey, GroupPatch, TenantPatch } from '../../src/model.js';
-import type { DeadLetterFilter, GroupDefinition, GroupFilter, Heartbeat, NewJob } from '../../src/ports.js';
+import type { DeadLetterFilter, GroupDefinition, Heartbeat, NewJob } from '../../src/ports.js';
 import type { JobStatus } from '../../src/states.js';
+import type { GroupFilter } from '../../src/store-views.js';
 
 /*
  * One command for every member of the store's ports, as plain data. Nothing in it depends on how a store numbers its
@@ -59,7 +60,7 @@ type GroupCommand =
       readonly incoming: number;
     }
   | { readonly kind: 'seal'; readonly key: GroupKey; readonly total?: number }
-  | { readonly kind: 'cancel' | 'pause' | 'resume'; readonly key: GroupKey }
+  | { readonly kind: 'cancel' | 'pause' | 'resume' | 'forgetSlowness'; readonly key: GroupKey }
   | {
       readonly kind: 'update';
       readonly key: GroupKey;
@@ -114,7 +115,8 @@ export type LookCommand =
   | { readonly kind: 'job' | 'explain'; readonly key: GroupKey; readonly jobId: string }
   | { readonly kind: 'tenant'; readonly tenantId: string }
   | { readonly kind: 'fairness'; readonly limit: number }
-  | { readonly kind: 'queues' }
+  | { readonly kind: 'queues' | 'resources' }
+  | { readonly kind: 'slowness'; readonly key: GroupKey }
   | {
       readonly kind: 'signatures';
       readonly filter: Pick<DeadLetterFilter, 'tenant' | 'key'>;
@@ -141,6 +143,7 @@ export const COMMAND_KINDS = [
   ...['watch', 'reconcile'],
   ...['giveBackAll', 'recover', 'redrive', 'purge', 'heartbeat', 'leave', 'instances', 'begin', 'renewOnce'],
   ...['finish', 'release', 'group', 'result', 'job', 'explain', 'tenant', 'fairness', 'queues', 'signatures'],
+  ...['resources', 'slowness', 'forgetSlowness'],
   ...['claim', 'claimGroup', 'renewAggregation', 'finishAggregation', 'failAggregation', 'results'],
   ...['groups', 'jobs', 'dead letters', 'first page', 'other pages', 'advance'],
 ] as const satisfies readonly string[];

@@ -149,6 +149,8 @@ function looksAt({ keys, tenantIds, jobIds }: World, explained: 'some' | 'all'):
       .map((jobId) => ({ kind: 'explain', key, jobId }));
   return [
     { kind: 'queues' },
+    { kind: 'resources' },
+    ...keys.map((key): LookCommand => ({ kind: 'slowness', key })),
     { kind: 'groups', filter: {}, limit },
     ...keys.map((key): LookCommand => ({ kind: 'jobs', key, limit })),
     ...keys.map((key): LookCommand => ({ kind: 'result', key })),

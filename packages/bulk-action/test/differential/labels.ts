@@ -1,4 +1,5 @@
 import { type AggregationClaim } from '../../src/aggregation.js';
+import type { GroupSlowness, ResourceState } from '../../src/congestion-stats.js';
 import { type RecoverAnswer, type SettleAnswer } from '../../src/lease.js';
 import type { GroupResult, GroupView, JobView, QueuesView, TenantShare } from '../../src/model.js';
 import {
@@ -45,6 +46,7 @@ export class Labels {
       case 'cancel':
       case 'pause':
       case 'resume':
+      case 'forgetSlowness':
       case 'update':
         return groupLabels(answer as GroupAnswer);
       case 'fetch':
@@ -141,6 +143,10 @@ export class Labels {
         return (answer as readonly TenantShare[]).length > 1 ? ['several'] : [];
       case 'queues':
         return queueLabels(answer as QueuesView);
+      case 'resources':
+        return resourceLabels(answer as readonly ResourceState[]);
+      case 'slowness':
+        return slownessLabels(answer as GroupSlowness | undefined);
       case 'first page':
         return [command.list.kind];
       case 'signatures':
@@ -306,5 +312,21 @@ function queueLabels({
     ...(startsPerSecond > 0 ? ['starts'] : []),
     ...(oldestWaitingMs > 0 ? ['somebody in line'] : []),
     ...reasons.map(([reason]) => reason),
+  ];
+}
+
+const resourceLabels = (resources: readonly ResourceState[]): string[] => [
+  ...(resources.length > 0 ? ['some'] : []),
+  ...(resources.some(({ limit }) => limit !== null) ? ['limited'] : []),
+  ...(resources.some(({ history }) => history.length > 1) ? ['with history'] : []),
+];
+
+function slownessLabels(slowness: GroupSlowness | undefined): string[] {
+  if (!slowness) return ['none'];
+  const { limit, frozenForMs, history } = slowness;
+  return [
+    ...(limit === null ? ['not slowed'] : ['slowed']),
+    ...(frozenForMs > 0 ? ['frozen'] : []),
+    ...(history.length > 1 ? ['with history'] : []),
   ];
 }

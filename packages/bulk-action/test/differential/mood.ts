@@ -20,7 +20,18 @@ const WEIGHTS: Weights = {
     job: 4,
     explain: 4,
   },
-  ...{ tenant: 2, fairness: 1, queues: 2, signatures: 1, groups: 1, jobs: 1, 'dead letters': 1 },
+  ...{
+    tenant: 2,
+    fairness: 1,
+    queues: 2,
+    resources: 1,
+    slowness: 1,
+    forgetSlowness: 0.7,
+    signatures: 1,
+    groups: 1,
+    jobs: 1,
+    'dead letters': 1,
+  },
   ...{ watch: 3, reconcile: 1.5 },
   ...{ claim: 6, claimGroup: 2, renewAggregation: 2, finishAggregation: 3, failAggregation: 3, results: 2 },
   ...{ 'first page': 1, 'other pages': 1, advance: 12 },
@@ -43,6 +54,16 @@ const SPITEFUL: Weights = {
   result: 6,
 };
 
+const PICKY: Weights = {
+  settle: 2,
+  reserve: 2,
+  advance: 0.3,
+  seal: 0.2,
+  cancel: 0.1,
+  slowness: 6,
+  heartbeat: 3,
+};
+
 /** What kind of thing mostly happens in a sequence. */
 export class Mood {
   /** Many jobs die, and many groups end. */
@@ -51,6 +72,8 @@ export class Mood {
   readonly isCareless: boolean;
   /** A few jobs are tried again and again. */
   readonly isStubborn: boolean;
+  /** The called service refuses one customer only. */
+  readonly isPicky: boolean;
   /** Results can hardly be added up. */
   readonly isSpiteful: boolean;
   readonly #ends: readonly (readonly [Kind, number])[];
@@ -61,11 +84,13 @@ export class Mood {
     this.isCareless = rng.chance(0.3);
     this.isStubborn = rng.chance(0.15);
     this.isSpiteful = rng.chance(0.15);
+    this.isPicky = rng.chance(0.3);
     const moods: readonly Weights[] = [
       this.isGrim ? GRIM : {},
       this.isCareless ? CARELESS : {},
       this.isStubborn ? STUBBORN : {},
       this.isSpiteful ? SPITEFUL : {},
+      this.isPicky ? PICKY : {},
     ];
     let sum = 0;
     this.#ends = Object.entries(WEIGHTS).map(([name, weight]) => {

@@ -38,7 +38,7 @@ const UNREAD: Readonly<Record<string, readonly string[]>> = {
     ...['defaultBackoffMs', 'maxBackoffMs'],
   ],
   workerPool: ['fetchBatchSize'],
-  congestion: ['enabled', 'initialRps', 'baseBackoffMs', 'maxBackoffMs'],
+  congestion: ['enabled', 'initialRps', 'baseBackoffMs', 'maxBackoffMs', 'statsRetentionMs'],
   aggregator: ['failedDetailsMaxCount', 'resultRetentionMs'],
   reliableQueue: ['ackTimeoutMs', 'maxOrphanCount', 'deadLetterRetentionMs'],
 };

@@ -4,17 +4,17 @@ import type { GroupPatch, TenantPatch } from '../../src/model.js';
 import {
   type DeadLetterFilter,
   type GroupDefinition,
-  type GroupFilter,
   INSTANCE_TTL_MS,
   type NewJob,
 } from '../../src/ports.js';
-import { GroupStatus, JobStatus, NonReadyReason, PriorityLevel } from '../../src/states.js';
+import { JobStatus, NonReadyReason, PriorityLevel } from '../../src/states.js';
 import { numbers } from '../store-contract/tools.js';
 import { drawAggregation, drawSpite, drawSuccess, isAggregation } from './aggregation-script.js';
 import type { Command, LeaseName, ListCommand, NamedSettlement } from './commands.js';
 import { Memories } from './memories.js';
 import { Mood } from './mood.js';
 import {
+  drawGroupFilter,
   drawRps,
   drawThrottle,
   drawWeight,
@@ -22,6 +22,7 @@ import {
   NOWHERE,
   PAYLOADS,
   PROCESSOR_TYPES,
+  refusedOf,
   SIGNATURES,
   type World,
 } from './world.js';
@@ -86,8 +87,11 @@ export class Script {
       case 'cancel':
       case 'pause':
       case 'resume':
+      case 'forgetSlowness':
       case 'group':
         return { kind, key: this.#key() };
+      case 'slowness':
+        return { kind, key: this.#mood.isPicky ? rng.pick(refusedOf(this.world)) : this.#key() };
       case 'update':
         return {
           kind,
@@ -129,6 +133,7 @@ export class Script {
         return { kind, filter: this.#signatureFilter(), limit: rng.pick([1, 100]) };
       case 'instances':
       case 'queues':
+      case 'resources':
       case 'other pages':
         return { kind };
       case 'results':
@@ -304,16 +309,18 @@ export class Script {
     const { rng, memories } = this;
     const earlier = memories.recent(rng, memories.settled);
     if (earlier && rng.chance(0.1)) return earlier;
-    return { ...lease, durationMs: rng.pick(DURATIONS), outcome: this.#outcome() };
+    return { ...lease, durationMs: rng.pick(DURATIONS), outcome: this.#outcome(lease) };
   }
 
-  #outcome(): Outcome {
+  #outcome({ key }: LeaseName): Outcome {
     const { rng } = this;
-    const { isGrim, isStubborn } = this.#mood;
+    const { isGrim, isStubborn, isPicky } = this.#mood;
     const error = { code: rng.pick(CODES), message: rng.pick(MESSAGES) };
     const reason = rng.pick(Object.values(NonReadyReason));
-    const throttled = reason === 'API_THROTTLED' && rng.chance(0.8) && drawThrottle(rng);
+    const isRefused = isPicky ? refusedOf(this.world).includes(key) : reason === 'API_THROTTLED';
+    const throttled = isRefused && rng.chance(0.8) && drawThrottle(rng);
     const retry = { kind: 'retry', error, reason, spendsRetry: rng.chance(0.7), ...throttled } as const;
+    if (isPicky && throttled) return { ...retry, reason: 'API_THROTTLED', delayMs: 1 };
     if (isStubborn && rng.chance(0.9)) return { ...retry, delayMs: rng.pick([0, 1, 20]) };
     if (rng.chance(0.4)) return this.#aggregates ? drawSuccess(rng) : { kind: 'success' };
     if (rng.chance(isGrim ? 0.2 : 0.5)) return { ...retry, delayMs: rng.pick(DELAYS) };
@@ -383,18 +390,10 @@ export class Script {
   #list(kind: ListCommand['kind']): ListCommand {
     const { rng } = this;
     const limit = rng.pick([1, 2, 3, 100]);
-    if (kind === 'groups') return { kind, filter: this.#groupFilter(), limit };
+    if (kind === 'groups')
+      return { kind, filter: drawGroupFilter(rng, this.world.namespaces, this.#tenantId()), limit };
     if (kind === 'dead letters') return { kind, filter: this.#deadFilter(), limit };
     const state = rng.pick([undefined, ...Object.values(JobStatus)]);
     return { kind, key: this.#key(), ...(state && { state }), limit };
-  }
-
-  #groupFilter(): GroupFilter {
-    const { rng } = this;
-    return {
-      ...(rng.chance(0.3) && { tenant: rng.pick(this.world.namespaces) }),
-      ...(rng.chance(0.3) && { tenantId: this.#tenantId() }),
-      ...(rng.chance(0.3) && { status: rng.pick(Object.values(GroupStatus)) }),
-    };
   }
 }

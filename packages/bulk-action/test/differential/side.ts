@@ -54,6 +54,7 @@ export class Side {
       case 'cancel':
       case 'pause':
       case 'resume':
+      case 'forgetSlowness':
         return store.groups[command.kind](command.key);
       case 'update':
         return store.groups.update(command.key, this.#patch(command.patch, command.asDate));
@@ -158,6 +159,10 @@ export class Side {
         return views.fairness(command.limit);
       case 'queues':
         return views.queues();
+      case 'resources':
+        return views.resources();
+      case 'slowness':
+        return views.slowness(command.key);
       case 'signatures':
         return deadLetters.signatures(command.filter, command.limit);
       case 'groups':
@@ -284,7 +289,7 @@ function nameOf(item: unknown): string {
 function comparableFacts(facts: ExplainFacts | undefined): unknown {
   if (!facts) return undefined;
   const { dueInMs, ...rest } = facts;
-  const scope = <T extends Pick<ScopeFacts, 'bucket'>>(given: T) => ({
+  const scope = <T extends { readonly bucket?: ScopeFacts['bucket'] }>(given: T) => ({
     ...given,
     ...(given.bucket && {
       bucket: { ...given.bucket, tatUs: Math.max(facts.nowUs, given.bucket.tatUs) },
@@ -292,7 +297,7 @@ function comparableFacts(facts: ExplainFacts | undefined): unknown {
   });
   return {
     ...rest,
-    group: scope(facts.group),
+    group: { ...scope(facts.group), ...(facts.group.slow && { slow: scope(facts.group.slow) }) },
     tenant: scope(facts.tenant),
     global: scope(facts.global),
     ...(facts.job.place === 'NON_READY' && { dueInMs }),

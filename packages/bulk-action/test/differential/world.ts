@@ -4,7 +4,8 @@ import type { GroupKey } from '../../src/model.js';
 import type { BulkActionConfig } from '../../src/options.js';
 import type { GroupDefinition } from '../../src/ports.js';
 import { signatureOf } from '../../src/rules/signature.js';
-import { PriorityLevel } from '../../src/states.js';
+import { GroupStatus, PriorityLevel } from '../../src/states.js';
+import type { GroupFilter } from '../../src/store-views.js';
 import { numbers } from '../store-contract/tools.js';
 
 /** The small world of one sequence: so few of everything that commands meet the same jobs again and again. */
@@ -109,9 +110,19 @@ function drawDefinition(rng: Rng, tenant: string, id: string, tenantId: string):
 /** Some whose quotients are no binary fractions: a store that rounds tags orders ties differently. */
 export const drawWeight = (rng: Rng): number => rng.pick([1, 1, 1, 2, 3, 0.7, 10]);
 
+/** Which groups to list. */
+export const drawGroupFilter = (rng: Rng, namespaces: readonly string[], tenantId: string): GroupFilter => ({
+  ...(rng.chance(0.3) && { tenant: rng.pick(namespaces) }),
+  ...(rng.chance(0.3) && { tenantId }),
+  ...(rng.chance(0.3) && { status: rng.pick(Object.values(GroupStatus)) }),
+});
+
+/** Whom a picky service refuses. */
+export const refusedOf = ({ keys }: World): readonly GroupKey[] => keys.filter((_, at) => at % 3 === 0);
+
 /** What a called service says when it refuses. */
 export const drawThrottle = (rng: Rng) => {
-  const asked = rng.chance(0.3) && { retryAfterMs: rng.pick([0, 5, 400, 3000]) };
+  const asked = rng.chance(0.5) && { retryAfterMs: rng.pick([0, 5, 400, 3000, 20_000]) };
   return { throttle: { ...asked, random: rng.next() } };
 };
 
@@ -167,6 +178,7 @@ function drawConfig(rng: Rng): BulkActionConfig {
       initialRps: sometimes(rng, 0.15, [1, 5, 50]),
       baseBackoffMs: rng.pick([0, 10, 500, 500]),
       maxBackoffMs: sometimes(rng, 0.4, [500, 1500]),
+      statsRetentionMs: sometimes(rng, 0.6, [0, 4000, 30_000]),
     },
     aggregator: {
       failedDetailsMaxCount: sometimes(rng, 0.3, [0, 2]),

@@ -1,4 +1,5 @@
 import { result } from '../store-contract/aggregating.js';
+import { refused } from '../store-contract/slowing.js';
 import {
   deadly,
   failure,
@@ -85,6 +86,14 @@ const CHANGES_OF_GROUPS = {
   pauseGroup: [
     { what: 'pause', again: 'told', act: ({ store }) => store.groups.pause('t/work') },
     { what: 'resume', again: 'told', act: ({ store }) => store.groups.resume('u/still') },
+  ],
+  forgetSlowness: [
+    {
+      what: 'forget slowness',
+      again: 'told',
+      before: (harness, [lease]) => settle(harness, refused(lease)),
+      act: ({ store }) => store.groups.forgetSlowness('t/work'),
+    },
   ],
   updateGroup: [
     {
@@ -279,6 +288,8 @@ const LOOKS = {
     look(({ store }) => store.views.fairness(9), 'all'),
   ],
   readQueues: [look(({ store }) => store.views.queues())],
+  readResources: [look(({ store }) => store.views.resources())],
+  readSlowness: [look(({ store }) => store.views.slowness('t/work'))],
   explain: [look(({ store }) => store.views.explain('u/slow', 'j1'))],
 } satisfies Partial<Record<ScriptName, readonly Act[]>>;
 

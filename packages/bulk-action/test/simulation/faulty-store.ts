@@ -6,8 +6,20 @@ import type { Scheduler, SimProcess } from './scheduler.js';
 
 /** Every member of every port that is a call. */
 const MEMBERS = {
-  groups: ['create', 'add', 'seal', 'cancel', 'pause', 'resume', 'update', 'updateTenant'],
-  views: ['group', 'result', 'job', 'groups', 'jobs', 'tenant', 'fairness', 'queues', 'explain'],
+  groups: ['create', 'add', 'seal', 'cancel', 'pause', 'resume', 'forgetSlowness', 'update', 'updateTenant'],
+  views: [
+    'group',
+    'result',
+    'job',
+    'groups',
+    'jobs',
+    'tenant',
+    'fairness',
+    'queues',
+    'explain',
+    'resources',
+    'slowness',
+  ],
   gate: ['fetch', 'dispatch', 'admit', 'checkRate'],
   leases: ['reserve', 'renew', 'settle', 'giveBack', 'recover', 'giveBackAll'],
   upkeep: ['sweep'],

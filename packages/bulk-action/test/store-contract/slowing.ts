@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { LeasedJob, Settlement } from '../../src/lease.js';
+import { explainJob } from '../../src/rules/explain.js';
 import {
   fill,
   group,
@@ -12,7 +13,7 @@ import {
 } from './tools.js';
 
 /** As the pool reports a 429. */
-const refused = (lease: LeasedJob, retryAfterMs?: number): Settlement =>
+export const refused = (lease: LeasedJob, retryAfterMs?: number): Settlement =>
   retry(lease, {
     reason: 'API_THROTTLED',
     spendsRetry: false,
@@ -27,7 +28,7 @@ class Caller {
 
   constructor(
     readonly harness: StoreHarness,
-    readonly answer: (lease: LeasedJob) => Settlement,
+    public answer: (lease: LeasedJob) => Settlement,
   ) {}
 
   async run(forMs: number, max = 10): Promise<void> {
@@ -38,7 +39,7 @@ class Caller {
       const at = await this.harness.now();
       for (const { key } of jobs) this.starts.push({ key, at });
       await this.harness.advance(10);
-      if (jobs.length > 0) await leases.settle(jobs.map(this.answer));
+      if (jobs.length > 0) await leases.settle(jobs.map((lease) => this.answer(lease)));
     }
   }
 
@@ -109,7 +110,7 @@ export function slowing(open: OpenStore): void {
     expect(caller.starts.length).toBeGreaterThan(before);
   });
 
-  it('a refused job waits by rule, longer the more wait; nothing without congestion control', async () => {
+  it('a refused job waits by rule, longer the more wait, also without congestion control', async () => {
     for (const enabled of [true, false]) {
       const harness = await open({ congestion: { enabled, baseBackoffMs: 500 } });
       await beat(harness);
@@ -122,5 +123,119 @@ export function slowing(open: OpenStore): void {
       const last = await harness.store.views.job('/g', 'j8');
       expect(last?.dueAt).toBeGreaterThan((await harness.now()) + 500);
     }
+  });
+
+  it('statistics of a resource: what is allowed, calls and refusals, and how they went', async () => {
+    const harness = await open({
+      congestion: { statsRetentionMs: 10_000 },
+      resources: { other: { rps: 5 } },
+    });
+    await beat(harness);
+    await fill(harness, group('a/g'), 900);
+    const { views } = harness.store;
+    const caller = new Caller(harness, success);
+    await caller.run(2000, 1);
+    const [other, work, ...rest] = await views.resources();
+    expect(rest).toEqual([]);
+    expect(other).toMatchObject({ resource: 'other', rate: 0, limit: 5, starts: 0, history: [] });
+    expect(work).toMatchObject({
+      resource: 'work',
+      limit: null,
+      concurrency: null,
+      throttles: 0,
+      starts: 200,
+    });
+    expect(work?.rate).toBeGreaterThan(90);
+    const began = work?.history[0]?.at ?? 0;
+    expect(work?.history.map(({ at }) => at - began)).toEqual([0, 1000]);
+
+    const refusedAt = await harness.now();
+    caller.answer = (lease) => refused(lease, 1500);
+    await caller.run(10, 4);
+    caller.answer = success;
+    const [, slowed] = await views.resources();
+    expect(slowed).toMatchObject({ starts: 204, throttles: 4, frozenForMs: 1500 });
+    expect(slowed?.limit).toBeGreaterThan(50);
+    await caller.run(4000, 1);
+    const { history = [] } = (await views.resources())[1] ?? {};
+    expect(history.reduce((sum, { throttles }) => sum + throttles, 0)).toBe(4);
+    const after = history.filter(({ at }) => at > refusedAt + 1000);
+    expect(after.length).toBeGreaterThan(1);
+    for (const { limit } of after) expect(limit).toBeGreaterThan(50);
+
+    await harness.advance(10_000);
+    expect((await views.resources())[1]).toMatchObject({ rate: 0, history: [] });
+  });
+
+  it('statistics of a group: from its first throttle to its end', async () => {
+    const harness = await open({ congestion: { statsRetentionMs: 10_000, baseBackoffMs: 200 } });
+    await beat(harness);
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await fill(harness, group(`${id}/g`), id === 'a' ? 3 : 900);
+    const { views, groups } = harness.store;
+    const caller = new Caller(harness, (lease) => (lease.key === 'a/g' ? refused(lease) : success(lease)));
+    await caller.run(500);
+    const slowed = await views.slowness('a/g');
+    expect(slowed).toMatchObject({ groupId: 'a/g', frozenForMs: 0, done: 0 });
+    expect(slowed?.throttles).toBeGreaterThanOrEqual(2);
+    expect(slowed?.limit).toBeGreaterThanOrEqual(1);
+    expect(slowed?.lastBackoffMs).toBeGreaterThanOrEqual(200);
+    expect(slowed?.history[0]).toMatchObject({ throttles: 1, backoffMs: 200, nonReadyCount: 0 });
+    expect(await views.slowness('b/g')).toMatchObject({
+      throttles: 0,
+      limit: null,
+      lastBackoffMs: 0,
+      history: [],
+    });
+    expect(await views.slowness('nobody/g')).toBeUndefined();
+    await groups.cancel('a/g');
+    expect(await views.slowness('a/g')).toBeUndefined();
+    expect((await views.group('a/g'))?.lastBackoffMs).toBe(0);
+  });
+
+  it('a job of a group that is slowed alone says so', async () => {
+    const harness = await open({ congestion: { baseBackoffMs: 0 } });
+    await beat(harness);
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await fill(harness, group(`${id}/g`), id === 'a' ? 40 : 900);
+    const caller = new Caller(harness, (lease) =>
+      lease.key === 'a/g' ? refused(lease, 700) : success(lease),
+    );
+    await caller.run(100);
+    const facts = await harness.store.views.explain('a/g', 'j39');
+    expect(facts?.group.slow?.frozenForMs).toBeGreaterThan(600);
+    expect(facts?.group.slow?.bucket?.rps).toBeGreaterThanOrEqual(1);
+    if (!facts) throw new Error('expected facts');
+    const gates = explainJob(facts).gates.map(({ gate }) => gate);
+    expect(gates).toContain('GROUP_FROZEN');
+    const other = await harness.store.views.explain('b/g', 'j899');
+    expect(other?.group.slow).toBeUndefined();
+  });
+
+  it('congestion control begins anew with a group', async () => {
+    const harness = await open({ congestion: { baseBackoffMs: 200 } });
+    await beat(harness);
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await fill(harness, group(`${id}/g`), 900);
+    const { groups, views } = harness.store;
+    const caller = new Caller(harness, (lease) =>
+      lease.key === 'a/g' ? refused(lease, 60_000) : success(lease),
+    );
+    await caller.run(100);
+    expect((await views.slowness('a/g'))?.frozenForMs).toBeGreaterThan(50_000);
+    caller.answer = success;
+    await caller.run(100);
+    const before = caller.starts.filter(({ key }) => key === 'a/g').length;
+    expect(await groups.forgetSlowness('a/g')).toMatchObject({ kind: 'done', changed: true });
+    expect(await views.slowness('a/g')).toMatchObject({
+      frozenForMs: 0,
+      limit: null,
+      throttles: 0,
+      lastBackoffMs: 0,
+      history: [],
+    });
+    await caller.run(100);
+    expect(caller.starts.filter(({ key }) => key === 'a/g').length).toBeGreaterThan(before + 5);
+    expect(await groups.forgetSlowness('b/g')).toMatchObject({ kind: 'done', changed: false });
+    expect(await groups.forgetSlowness('nobody/g')).toMatchObject({ kind: 'not-found' });
+    await groups.cancel('a/g');
+    expect(await groups.forgetSlowness('a/g')).toMatchObject({ kind: 'ended' });
   });
 }

@@ -1,0 +1,106 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { seededRng } from '@millrace/foundation';
+import { describeRedis, stopRedis } from './bulk/redis.js';
+import { COMPARATORS, contest } from './congestion/contest.js';
+import { shippedEngine } from './congestion/engine.js';
+import type { ServiceBrief } from './congestion/hidden-service.js';
+import { type ControllerOutcome, outcomePlot, outcomeTable, scoreOf } from './congestion/outcome.js';
+import { drawnPhases, type Phase, stepPhases } from './congestion/profile.js';
+import type { Gauge } from './gauges.js';
+import { registerBench } from './registry.js';
+
+const WORKERS = 50;
+const PHASE_SECONDS = 30;
+const SMOKE_SECONDS = 0.5;
+const DRAWN_SEEDS = ['one', 'two', 'three'];
+const DRAWN_PHASES = 4;
+const FOLDER = '.results/bench';
+
+/** A contest on one service: the engine is judged, the others stand beside it in the table and the picture. */
+interface Match {
+  readonly title: string;
+  readonly file: string;
+  readonly brief: ServiceBrief;
+  readonly readings: Gauge['readings'];
+  /** Which of the scores the readings are. */
+  read(score: ReturnType<typeof scoreOf>): readonly number[];
+}
+
+const goodputBars = (goodput: number, refused: number): Gauge['readings'] => [
+  { name: 'goodput of the ideal', unit: '%', least: goodput, aim: 97 },
+  { name: 'refused calls', unit: '%', most: refused, aim: 1 },
+];
+
+const refusing = (title: string, file: string, phases: readonly Phase[], bars: Gauge['readings']): Match => ({
+  title: `${title}, a service that answers 429 at once`,
+  file,
+  brief: { kind: 'refusing', phases, workMs: 50 },
+  readings: bars,
+  read: ({ goodput, refused }) => [100 * goodput, 100 * refused],
+});
+
+function matches(smoke: boolean): Match[] {
+  const seconds = smoke ? SMOKE_SECONDS : PHASE_SECONDS;
+  const step = stepPhases(seconds);
+  return [
+    refusing('100 → 40 → 100/s', 'congestion-refusing', step, goodputBars(94, 2)),
+    {
+      title: '100 → 40 → 100/s, a service that queues, adaptiveConcurrency',
+      file: 'congestion-queueing',
+      brief: { kind: 'queueing', phases: step, workMs: 50 },
+      readings: [
+        { name: 'p99 in the service', unit: 'ms', most: 1000 },
+        { name: 'goodput of the ideal', unit: '%' },
+      ],
+      read: ({ p99Ms, goodput }) => [p99Ms, 100 * goodput],
+    },
+    ...DRAWN_SEEDS.map((seed) => {
+      const rng = seededRng(`profile ${seed}`);
+      const phases = drawnPhases(() => rng.next(), DRAWN_PHASES, (seconds * 2) / 3);
+      return refusing(`drawn by '${seed}'`, `congestion-drawn-${seed}`, phases, goodputBars(89, 3));
+    }),
+  ];
+}
+
+const gaugeOf = ({ title, file, brief, readings, read }: Match): Gauge => ({
+  work: title,
+  readings,
+  async run() {
+    const engine = shippedEngine(brief.kind === 'queueing');
+    // The engine alone on the machine, the others together: one of them calls as fast as it can.
+    const [ours] = await contest(brief, [engine], WORKERS);
+    const others = await Promise.all(COMPARATORS.map((one) => contest(brief, [one], WORKERS)));
+    show(title, file, [...(ours ? [ours] : []), ...others.flat()], brief.phases);
+    if (!ours) throw new Error('expected the engine to have run');
+    return read(scoreOf(ours.report, brief.phases));
+  },
+});
+
+function show(
+  title: string,
+  file: string,
+  outcomes: readonly ControllerOutcome[],
+  phases: readonly Phase[],
+): void {
+  mkdirSync(FOLDER, { recursive: true });
+  const path = `${FOLDER}/${file}.svg`;
+  writeFileSync(path, outcomePlot(title, outcomes));
+  console.log(`\n${title} (plot: ${path})\n${outcomeTable(outcomes, phases)}`);
+}
+
+registerBench({
+  name: 'congestion',
+  get settings() {
+    return [
+      `Millrace: one engine on Redis, ${WORKERS} workers, 8 groups, no configured rate; told nothing but the answers`,
+      `AIMD alone, Vegas alone: ${WORKERS} workers, a limit of calls at once, no queue behind it`,
+      `the service: a process of its own, 50 ms of work, phases of ${PHASE_SECONDS} s; it counts, not the callers`,
+      describeRedis(),
+    ];
+  },
+  pairs: 1,
+  warmUps: 0,
+  rows: () => [],
+  gauges: ({ smoke }) => matches(smoke).map(gaugeOf),
+  close: stopRedis,
+});
