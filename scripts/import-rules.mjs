@@ -53,6 +53,10 @@ export const LIBRARY_HOMES = [
     libraries: /^(pg|@electric-sql\/pglite)$/,
     homes: [/^packages\/postgres\//, /^packages\/testkit\//, /\/src\/postgres\//],
   },
+  {
+    libraries: /^(nodemailer(\/.*)?|web-push|undici|ipaddr\.js)$/,
+    homes: [/\/src\/processors\//],
+  },
   { libraries: /^prom-client$/, homes: [/\/src\/metrics\//, /^apps\/server\//] },
   {
     libraries: /^(@nestjs\/.*|rxjs(\/.*)?|reflect-metadata)$/,
@@ -62,7 +66,7 @@ export const LIBRARY_HOMES = [
     libraries: /^node:(fs|net|tls|http|https|http2|dns|dgram|child_process|cluster|worker_threads)(\/.*)?$/,
     homes: [
       /^packages\/(redis|postgres|testkit)\//,
-      /\/src\/(redis|postgres|nestjs|system|threads)\//,
+      /\/src\/(redis|postgres|nestjs|system|threads|processors)\//,
       /^apps\//,
     ],
   },

@@ -1,3 +1,4 @@
+import { seededRng } from '@millrace/foundation';
 import { describe, expect, it } from 'vitest';
 import { aimdAlone, vegasAlone } from '../src/congestion/comparators.js';
 import { HiddenService, type ServiceReport } from '../src/congestion/hidden-service.js';
@@ -46,12 +47,14 @@ describe('bulk-action BA-3: the hidden service of the congestion bench', () => {
       100, 100, 40, 40, 100, 100,
     ]);
     expect(idealCalls(phases)).toBe(480);
-    for (const { seconds, perSecond } of drawnPhases(Math.random, 50, 10)) {
-      expect(seconds).toBeGreaterThanOrEqual(5);
-      expect(seconds).toBeLessThanOrEqual(10);
+    const drawn = drawnPhases(seededRng('profile'), 2);
+    expect(durationMs(drawn)).toBeCloseTo(60_000);
+    for (const { seconds, perSecond } of drawn) {
+      expect(seconds).toBeLessThanOrEqual(20);
       expect(perSecond).toBeGreaterThanOrEqual(20);
       expect(perSecond).toBeLessThanOrEqual(200);
     }
+    expect(drawnPhases(seededRng('profile'), 2)).toEqual(drawn);
   });
 
   it('bulk-action BA-3: the comparators grow on success and shrink on refusal', () => {

@@ -9,6 +9,11 @@ const folder = fileURLToPath(new URL('..', import.meta.url));
 
 /** What each example must print; an example without an entry fails. */
 const EXPECTED: Record<string, RegExp[]> = {
+  'campaign.mjs': [
+    /acme-spring {2,}360 of 400 sent, 40 bounced/,
+    /corner-shop-spring +18 of 20 sent, 2 bounced/,
+    /the service refused \d+ of \d+ calls/,
+  ],
   'chat-lanes.mjs': [
     /Ada: \d+ tokens … Before this turn there were 0 messages/,
     /Grace: .* there were 2 messages/,

@@ -10,6 +10,7 @@ import { snippetsIn } from '../markdown-snippets.mjs';
 const run = promisify(execFile);
 const documents = [
   'README.md',
+  'docs/processors.md',
   ...['async-utils', 'foundation', 'redis', 'runtime', 'bulk-action'].map(
     (name) => `packages/${name}/README.md`,
   ),

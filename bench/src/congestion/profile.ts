@@ -1,3 +1,7 @@
+import type { Rng } from '@millrace/foundation';
+
+const DRAWN_MS = 120_000;
+
 /** How long a service takes how many calls per second. */
 export interface Phase {
   readonly seconds: number;
@@ -8,12 +12,21 @@ export interface Phase {
 export const stepPhases = (seconds: number): Phase[] =>
   [100, 40, 100].map((perSecond) => ({ seconds, perSecond }));
 
-/** Drawn from numbers of [0, 1): 20 to 200 per second, each for a half to the whole of `seconds`. */
-export const drawnPhases = (next: () => number, count: number, seconds: number): Phase[] =>
-  Array.from({ length: count }, () => ({
-    seconds: seconds * (0.5 + 0.5 * next()),
-    perSecond: 20 + Math.floor(181 * next()),
-  }));
+/**
+ * From 20 to 200 per second, a new one every 15 to 40 s for two minutes: for one seed the same as in the tests in virtual time.
+ * @param rng - seeded.
+ * @param speed - how many times as fast it goes.
+ */
+export function drawnPhases(rng: Rng, speed = 1): Phase[] {
+  const phases: Phase[] = [];
+  for (let leftMs = DRAWN_MS; leftMs > 0; ) {
+    const perSecond = rng.integer(20, 200);
+    const ms = Math.min(leftMs, rng.integer(15_000, 40_000));
+    phases.push({ seconds: ms / 1000 / speed, perSecond });
+    leftMs -= ms;
+  }
+  return phases;
+}
 
 /** Calls per second at a time; the last phase has no end. */
 export function capacityAt(phases: readonly Phase[], atMs: number): number {

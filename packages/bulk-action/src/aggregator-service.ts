@@ -8,14 +8,19 @@ import {
   systemRng,
 } from '@millrace/foundation';
 import type { AggregatorRegistry, JobResult } from './aggregator.js';
+import { ERRORS } from './errors.js';
+import type { SettleAnswer } from './lease.js';
 import type { Page } from './model.js';
 import type { ResolvedBulkActionConfig } from './options.js';
 import { type PageRequest, resolvePage } from './page-request.js';
 import { newToken } from './pool/aggregation.js';
+import { readAnswer } from './pool/read-answer.js';
 import { type AggregationOutcome, AggregationRun } from './pool/run-aggregation.js';
 import type { BulkStore } from './ports.js';
+import type { JobProcessorResponse } from './processor.js';
 import { groupNotFound } from './refusals.js';
-import { parseGroupRef } from './rules/ids.js';
+import { checkId, parseGroupRef } from './rules/ids.js';
+import type { HeldJobs } from './services/held-jobs.js';
 
 /** What an AggregatorService takes from outside. */
 export interface AggregatorServiceDependencies {
@@ -25,7 +30,15 @@ export interface AggregatorServiceDependencies {
   readonly clock?: Clock | undefined;
   readonly rng?: Rng | undefined;
   readonly log?: Logger | undefined;
+  /** The jobs of this process that `recordJobResult` can report (none). */
+  readonly held?: Pick<HeldJobs, 'find' | 'report'> | undefined;
 }
+
+/** What came of a job, as `recordJobResult` takes it. */
+export type RecordedResult = Pick<
+  JobProcessorResponse,
+  'jobId' | 'groupId' | 'success' | 'data' | 'error'
+> & { readonly durationMs?: number | undefined };
 
 /**
  * As AggregationOutcome; busy: somebody else does it. nothing: the group has jobs that are not done, or has ended.
@@ -73,6 +86,22 @@ export class AggregatorService {
       if (tries >= lockRetryCount) return 'busy';
       await sleep(this.#clock, lockRetryDelayMs);
     }
+  }
+
+  /**
+   * Reports the try of a job that this process has taken by hand: counted once, kept where an aggregator wants it, and tried again
+   * where it failed and may be. The pool reports its own by itself.
+   * @param result - what came of it; `success`, `data` or `error`, and `durationMs` (since it was taken).
+   * @returns what the job and its group are now; `cancelled`: the group had ended.
+   * @throws MillraceError `LEASE_LOST` when this process does not hold it, `ID_INVALID`, `BACKEND_UNAVAILABLE`.
+   */
+  async recordJobResult(result: RecordedResult): Promise<SettleAnswer> {
+    const { held } = this.#dependencies;
+    const { key } = parseGroupRef(result.groupId);
+    const job = held?.find(key, checkId('jobId', result.jobId));
+    if (!held || !job) throw ERRORS.create('LEASE_LOST', { job: result.jobId });
+    const verdict = result.success ? { success: true as const, data: result.data } : readAnswer(result);
+    return held.report(job, verdict, result.durationMs);
   }
 
   /**

@@ -1,5 +1,6 @@
 import { ERRORS as FOUNDATION_ERRORS, printable } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
+import { className } from './processor.js';
 
 /** The result of one job as an aggregator sees it. */
 export interface JobResult<D = unknown> {
@@ -64,6 +65,8 @@ export function defineAggregator<T = unknown, R = unknown>(aggregator: Aggregato
 /** The aggregators of one process, by processor type. */
 export class AggregatorRegistry {
   readonly #byType = new Map<string, Aggregator>();
+  /** Who brought them, for the message about a second one. */
+  readonly #origins = new Map<string, string>();
 
   /**
    * @param aggregators - registered at once.
@@ -86,15 +89,18 @@ export class AggregatorRegistry {
   /**
    * Adds an aggregator.
    * @param aggregator - see Aggregator.
+   * @param origin - who brings it, as the message about a second one names it (its class).
    * @throws MillraceError `AGGREGATOR_CONFLICT` for a second one of a type, `OPTION_INVALID`.
    */
-  register(aggregator: Aggregator): void {
+  register(aggregator: Aggregator, origin = className(aggregator)): void {
     checkAggregator(aggregator);
     const { type } = aggregator;
     const known = this.#byType.get(type);
     if (known === aggregator) return;
-    if (known) throw ERRORS.create('AGGREGATOR_CONFLICT', { type });
+    if (known)
+      throw ERRORS.create('AGGREGATOR_CONFLICT', { type, first: this.#origins.get(type), second: origin });
     this.#byType.set(type, aggregator);
+    this.#origins.set(type, origin);
   }
 
   /**

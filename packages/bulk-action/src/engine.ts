@@ -20,9 +20,11 @@ import { DeadLetterService } from './dead-letter-service.js';
 import { IdempotencyService } from './idempotency-service.js';
 import { MemoryStore } from './memory/store.js';
 import { type BulkActionConfig, type ResolvedBulkActionConfig, resolveBulkActionConfig } from './options.js';
+import { within } from './pool/within.js';
 import { WorkerPool } from './pool/worker-pool.js';
 import type { BulkStore } from './ports.js';
 import { type JobProcessor, ProcessorRegistry } from './processor.js';
+import { HeldJobs } from './services/held-jobs.js';
 import type { ThreadRunner } from './thread-runner.js';
 
 /** What an engine is made of; everything may be left out. */
@@ -58,6 +60,8 @@ const RULES = {
 export class BulkActionEngine implements Service {
   readonly config: ResolvedBulkActionConfig;
   readonly store: BulkStore;
+  /** Times everything. */
+  readonly clock: Clock;
   readonly processors: ProcessorRegistry;
   readonly aggregators: AggregatorRegistry;
   readonly service: BulkActionService;
@@ -67,7 +71,10 @@ export class BulkActionEngine implements Service {
   readonly backpressure: BackpressureService;
   readonly aggregator: AggregatorService;
   readonly congestion: CongestionStatsService;
+  /** The jobs that are taken by hand, outside the pool. */
+  readonly held: HeldJobs;
   readonly #lifecycle: Lifecycle;
+  readonly #log: Logger;
 
   /**
    * @param options - see BulkActionEngineOptions.
@@ -84,24 +91,20 @@ export class BulkActionEngine implements Service {
     const processors = new ProcessorRegistry(given.processors);
     const aggregators = new AggregatorRegistry(given.aggregators);
     this.config = config;
+    this.#log = log;
     this.store = store;
+    this.clock = clock;
     this.processors = processors;
     this.aggregators = aggregators;
     this.service = new BulkActionService({ store, config, clock, rng: rng.fork('job ids') });
     this.deadLetters = new DeadLetterService({ store });
     this.congestion = new CongestionStatsService({ store, config });
     this.idempotency = new IdempotencyService({ store, config, clock, rng: rng.fork('idempotency') });
-    this.backpressure = new BackpressureService({ store, config });
-    this.aggregator = new AggregatorService({
-      store,
-      config,
-      aggregators,
-      clock,
-      rng: rng.fork('aggregator'),
-      log,
-    });
-    const all = { store, config, processors, aggregators, clock, log, threads };
-    this.pool = new WorkerPool({ ...all, rng: rng.fork('pool') });
+    const all = { store, config, processors, aggregators, clock, log };
+    this.held = new HeldJobs({ ...all, rng: rng.fork('held') });
+    this.backpressure = new BackpressureService({ store, config, held: this.held });
+    this.aggregator = new AggregatorService({ ...all, rng: rng.fork('aggregator'), held: this.held });
+    this.pool = new WorkerPool({ ...all, threads, rng: rng.fork('pool') });
     this.#lifecycle = new Lifecycle('BulkActionEngine', {
       start: () => this.#open(),
       stop: () => this.#close(),
@@ -116,7 +119,10 @@ export class BulkActionEngine implements Service {
     return this.#lifecycle.start();
   }
 
-  /** Takes no more jobs, lets those that run finish within `workerPool.shutdownGracePeriodMs`, closes the store. */
+  /**
+   * Takes no more jobs, lets those that run finish within `workerPool.shutdownGracePeriodMs`, closes the processors and the
+   * store.
+   */
   stop(): Promise<void> {
     return this.#lifecycle.stop();
   }
@@ -138,9 +144,14 @@ export class BulkActionEngine implements Service {
 
   async #close(): Promise<void> {
     try {
-      await this.pool.stop();
+      await Promise.all([this.pool.stop(), this.held.stop()]);
     } finally {
-      await this.store.stop();
+      const closed = within(
+        this.clock,
+        this.config.workerPool.abortGraceMs,
+        this.processors.close(this.#log),
+      );
+      await Promise.all([closed, this.store.stop()]);
     }
   }
 }

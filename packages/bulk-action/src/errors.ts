@@ -72,12 +72,12 @@ export const ERRORS = defineErrors('bulk-action', {
     retryable: true,
   },
   PROCESSOR_CONFLICT: {
-    message: "There are two processors for '{type}'; a type has one",
+    message: "There are two processors for '{type}': {first} and {second}; a type has one",
     status: 500,
     retryable: false,
   },
   AGGREGATOR_CONFLICT: {
-    message: "There are two aggregators for '{type}'; a type has one",
+    message: "There are two aggregators for '{type}': {first} and {second}; a type has one",
     status: 500,
     retryable: false,
   },
@@ -104,6 +104,45 @@ export const ERRORS = defineErrors('bulk-action', {
   },
   AGGREGATION_FAILED: {
     message: 'The results of the group {group} could not be added up: {reason}',
+    status: 500,
+    retryable: false,
+  },
+  FIELD_INVALID: {
+    message: "The payload's {field} must be {expected}, got {given}",
+    status: 422,
+    retryable: false,
+  },
+  FIELD_UNKNOWN: {
+    message: "{type} knows no payload field '{field}'; known: {known}",
+    status: 422,
+    retryable: false,
+  },
+  ADDRESS_REFUSED: {
+    message: '{host} may not be called: {reason}',
+    status: 403,
+    retryable: false,
+  },
+  CALL_REFUSED: { message: '{host} refused the request: {reason}', status: 422, retryable: false },
+  CALL_FAILED: { message: 'The call of {host} failed: {reason}', status: 502, retryable: true },
+  EMAIL_REFUSED: { message: 'The mail server refused the message: {reason}', status: 422, retryable: false },
+  EMAIL_PARTLY_REFUSED: {
+    message:
+      'Sent to {accepted}, refused for {rejected}: {reason}; not tried again, or the first would get it twice',
+    status: 422,
+    retryable: false,
+  },
+  EMAIL_FAILED: {
+    message: 'The mail server did not confirm the message: {reason}',
+    status: 502,
+    retryable: true,
+  },
+  PUSH_GONE: {
+    message: 'The subscription at {host} is gone ({status}); delete it',
+    status: 410,
+    retryable: false,
+  },
+  ENVIRONMENT_INVALID: {
+    message: "{variable} must be {expected}, got '{given}'",
     status: 500,
     retryable: false,
   },

@@ -17,6 +17,7 @@ export {
   AggregatorService,
   type AggregatorServiceDependencies,
   type FinalizeAnswer,
+  type RecordedResult,
 } from './aggregator-service.js';
 export { BackpressureService, type BackpressureServiceDependencies } from './backpressure-service.js';
 export {
@@ -163,6 +164,37 @@ export {
 } from './processor.js';
 export type { GroupChange } from './refusals.js';
 export type { ExplainFacts, Explanation, GateName, GateView, ScopeFacts } from './rules/explain.js';
+export {
+  CongestionControlService,
+  type CongestionControlServiceDependencies,
+  type ThrottledJob,
+} from './services/congestion-control-service.js';
+export { type EngineServices, engineServices } from './services/engine-services.js';
+export {
+  type EnqueuedJob,
+  FairQueueService,
+  type FairQueueServiceDependencies,
+} from './services/fair-queue-service.js';
+export { type HeldJob, HeldJobs, type HeldJobsDependencies } from './services/held-jobs.js';
+export { InFlightQueueService } from './services/in-flight-queue-service.js';
+export {
+  NonReadyQueueService,
+  type NonReadyQueueServiceDependencies,
+  type PutOffJob,
+} from './services/non-ready-queue-service.js';
+export { RateLimiterService, type RateLimiterServiceDependencies } from './services/rate-limiter-service.js';
+export {
+  type JobRef,
+  ReadyQueueService,
+  type ReadyQueueServiceDependencies,
+} from './services/ready-queue-service.js';
+export {
+  REDIS_KEYS,
+  RedisKeyBuilder,
+  type RedisKeyName,
+  type RedisKeyOptions,
+  type RedisKeyValues,
+} from './services/redis-key-builder.js';
 export {
   BackpressureDestination,
   GROUP_TRANSITIONS,

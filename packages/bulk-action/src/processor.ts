@@ -1,5 +1,6 @@
 import {
   ERRORS as FOUNDATION_ERRORS,
+  type Logger,
   printable,
   type RetryPolicy,
   type WorkContext,
@@ -67,6 +68,8 @@ export interface JobProcessor<P = unknown, D = unknown> {
   readonly thread?: ThreadTaskRef | undefined;
   /** Does the work: returns data or a ProcessorAnswer, throws to fail. Not called when `thread` is given. */
   process?(job: Job<P>, context: JobContext): Promise<D | ProcessorAnswer<D>> | D | ProcessorAnswer<D>;
+  /** Lets go of connections and the like; called once, when no job runs any more. It has `workerPool.abortGraceMs` for it. */
+  close?(): Promise<void> | void;
 }
 
 /**
@@ -83,6 +86,8 @@ export function defineProcessor<P = unknown, D = unknown>(processor: JobProcesso
 /** The processors of one process, by type. */
 export class ProcessorRegistry {
   readonly #byType = new Map<string, JobProcessor>();
+  /** Who brought them, for the message about a second one. */
+  readonly #origins = new Map<string, string>();
 
   /**
    * @param processors - registered at once.
@@ -98,17 +103,36 @@ export class ProcessorRegistry {
   }
 
   /**
+   * Closes those that have something to close.
+   * @param log - is told of one that fails; the others are closed all the same.
+   */
+  async close(log: Pick<Logger, 'error'>): Promise<void> {
+    const closing = [...this.#byType.values()].map(async (processor) => {
+      try {
+        await processor.close?.();
+      } catch (error) {
+        log.error({ processorType: processor.type, err: error }, 'A processor could not be closed');
+      }
+    });
+    await Promise.all(closing);
+  }
+
+  /**
    * Adds a processor.
    * @param processor - see JobProcessor.
+   * @param origin - who brings it, as the message about a second one names it (its class).
    * @throws MillraceError `PROCESSOR_CONFLICT` for a second one of a type, `OPTION_INVALID`.
    */
-  register(processor: JobProcessor<never, unknown>): void {
+  register(processor: JobProcessor<never, unknown>, origin = className(processor)): void {
     const any = processor as unknown as JobProcessor;
     checkProcessor(any);
     const known = this.#byType.get(any.type);
     if (known === any) return;
-    if (known) throw ERRORS.create('PROCESSOR_CONFLICT', { type: any.type });
-    this.#byType.set(any.type, any);
+    const { type } = any;
+    if (known)
+      throw ERRORS.create('PROCESSOR_CONFLICT', { type, first: this.#origins.get(type), second: origin });
+    this.#byType.set(type, any);
+    this.#origins.set(type, origin);
   }
 
   /**
@@ -118,6 +142,15 @@ export class ProcessorRegistry {
   get(type: string): JobProcessor | undefined {
     return this.#byType.get(type);
   }
+}
+
+/**
+ * What a person would call an object in a message: its class, or that it has none.
+ * @param value - any object.
+ */
+export function className(value: object): string {
+  const name: unknown = value?.constructor?.name;
+  return typeof name === 'string' && name !== '' && name !== 'Object' ? name : 'a plain object';
 }
 
 function checkProcessor(processor: JobProcessor): void {

@@ -1,5 +1,5 @@
 import { NonRetryableError, seededRng } from '@millrace/foundation';
-import { ManualClock, until } from '@millrace/testkit';
+import { ManualClock, recordingLogger, until } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import {
   BulkActionEngine,
@@ -49,6 +49,50 @@ describe('BulkActionEngine', () => {
       retryCount: 0,
     });
     await engine.stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('bulk-action BA-10: processors are closed when no job runs any more, each once, also beside one that fails', async () => {
+    const { log, lines } = recordingLogger();
+    const order: string[] = [];
+    const processors = [
+      defineProcessor({
+        type: 'mail',
+        process: () => void order.push('job'),
+        close: () => void order.push('mail closed'),
+      }),
+      defineProcessor({
+        type: 'push',
+        process() {},
+        close: () => Promise.reject(new Error('the socket is stuck')),
+      }),
+      defineProcessor({ type: 'plain', process() {} }),
+    ];
+    const { engine, ended } = engineOf({ processors, log });
+    await engine.start();
+    await engine.service.submitBulk({ id: 'news' }, jobs(1));
+    await ended('news');
+    await Promise.all([engine.stop(), engine.stop()]);
+    expect(order).toEqual(['job', 'mail closed']);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: 'error', message: 'A processor could not be closed' }),
+    );
+  });
+
+  it('bulk-action BA-10: a processor that never closes does not hold the stop up', async () => {
+    const processor = defineProcessor({
+      type: 'mail',
+      process() {},
+      close: () => new Promise<void>(() => {}),
+    });
+    const { clock, engine } = engineOf({ processors: [processor] });
+    await engine.start();
+    let stopped = false;
+    const stopping = engine.stop().then(() => {
+      stopped = true;
+    });
+    await pass(clock, 'the stop', async () => stopped);
+    await stopping;
     expect(clock.pendingTimers).toBe(0);
   });
 

@@ -26,6 +26,16 @@ const CONTRACT = {
   CANCELLED: [499, false],
   GROUP_TIMEOUT: [504, false],
   AGGREGATION_FAILED: [500, false],
+  FIELD_INVALID: [422, false],
+  FIELD_UNKNOWN: [422, false],
+  ADDRESS_REFUSED: [403, false],
+  CALL_REFUSED: [422, false],
+  CALL_FAILED: [502, true],
+  EMAIL_REFUSED: [422, false],
+  EMAIL_PARTLY_REFUSED: [422, false],
+  EMAIL_FAILED: [502, true],
+  PUSH_GONE: [410, false],
+  ENVIRONMENT_INVALID: [500, false],
 } as const;
 
 describe('errors of bulk-action', () => {

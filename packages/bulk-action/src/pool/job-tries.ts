@@ -4,7 +4,6 @@ import type { LeasedJob, LeaseRef, Outcome, SettleAnswer } from '../lease.js';
 import type { JobProcessorResponse, ProcessorRegistry } from '../processor.js';
 import { recordDuration } from '../rules/histogram.js';
 import { groupIdOf } from '../rules/ids.js';
-import { decideOutcome } from '../rules/retry.js';
 import { hasEnded } from '../states.js';
 import type { ThreadRunner } from '../thread-runner.js';
 import type { GrowingHistograms, PoolCounters } from './counters.js';
@@ -15,8 +14,8 @@ import { report } from './report.js';
 import { ReportedTry } from './reported-try.js';
 import { type EndedTry, JobRun, type RunEnvironment } from './run-job.js';
 import type { Settler } from './settler.js';
-import { asksForAggregation, successOutcome } from './success-outcome.js';
 import { TimeLimits } from './time-limits.js';
+import { outcomeOf } from './try-outcome.js';
 
 /** A try that has been reported: what metrics and tests look at. */
 export interface SettledTry {
@@ -133,18 +132,10 @@ export class JobTries {
   };
 
   #outcomeOf(job: LeasedJob, { verdict, processor }: EndedTry): Outcome {
-    const { config } = this.#environment;
-    const { processorType, retryCount } = job;
-    if (!verdict.success) {
-      const { error } = verdict;
-      const random = this.#rng.next();
-      const decided = { error, processorType, retryCount, policy: processor?.retry, config, random };
-      const outcome = decideOutcome(decided);
-      const asks = outcome.kind === 'failure' && asksForAggregation(processorType, this.#environment);
-      return asks ? { ...outcome, aggregate: true } : outcome;
-    }
-    return successOutcome(job, verdict.data, this.#environment, this.#noteNotKept);
+    return outcomeOf(job, verdict, processor?.retry, this.#environment, this.#random, this.#noteNotKept);
   }
+
+  readonly #random = (): number => this.#rng.next();
 
   readonly #noteNotKept = (job: LeasedJob, message: string): void =>
     report(this.#environment.log, 'debug', () => fieldsOf(job), message);

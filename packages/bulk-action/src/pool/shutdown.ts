@@ -21,13 +21,17 @@ export interface ShutdownParts {
   readonly last: readonly Service[];
 }
 
-/** All the store is given after the grace period: a store that hangs does not keep a process from ending. */
+/** All the store is given at the end of a shutdown: one that hangs does not keep a process from ending. */
 export const STORE_BUDGET_MS = 5000;
+/** Part of the grace period that is kept for it, and what it gets of the shortest one. */
+const STORE_PART = 0.2;
+const STORE_LEAST_MS = 500;
 
 /**
- * Ends a pool, whatever the store does, within `shutdownGracePeriodMs` + STORE_BUDGET_MS: (1) the Fetcher stops,
- * (2) workers finish their job, idle ones at once, (3) after the grace period signals abort and unfinished jobs go
- * back with their retry count unchanged, (4) the other roles stop.
+ * Ends a pool within `shutdownGracePeriodMs`, whatever the store does (one of less than 2.5 s may be passed by half a second):
+ * (1) the Fetcher stops, (2) workers finish their job, idle ones at once, (3) when a fifth of the time, 5 s at most, is left
+ * signals abort and unfinished jobs go back with their retry count unchanged, (4) the other roles stop. Whoever kills a
+ * process that has not ended by then kills none that had jobs to give back.
  * @param parts - see ShutdownParts.
  */
 export async function shutDown(parts: ShutdownParts): Promise<void> {
@@ -35,8 +39,10 @@ export async function shutDown(parts: ShutdownParts): Promise<void> {
   const { clock, config } = environment;
   const fetcherStopped = fetcher.stop();
   const workersStopped = crew.stop();
-  const inTime = await within(clock, config.workerPool.shutdownGracePeriodMs, workersStopped);
-  const endsAtMs = clock.monotonicMs() + STORE_BUDGET_MS;
+  const { shutdownGracePeriodMs } = config.workerPool;
+  const keptMs = Math.min(STORE_BUDGET_MS, STORE_PART * shutdownGracePeriodMs);
+  const inTime = await within(clock, shutdownGracePeriodMs - keptMs, workersStopped);
+  const endsAtMs = clock.monotonicMs() + Math.max(STORE_LEAST_MS, keptMs);
   const wait = (what: string, work: Promise<unknown>) =>
     patiently(environment, what, endsAtMs - clock.monotonicMs(), work);
   if (inTime === LATE) await releaseUnfinished(parts, workersStopped, wait);

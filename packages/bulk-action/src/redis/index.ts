@@ -3,4 +3,6 @@
  *
  * @packageDocumentation
  */
+export type { RedisLocation } from '../redis-location.js';
+export { type OpenStoreDependencies, openRedisStore } from './open-store.js';
 export { RedisStore, type RedisStoreOptions } from './store.js';

@@ -334,7 +334,7 @@ describe('reporting jobs', () => {
     const stopping = pool.stop().then(() => {
       stopped = true;
     });
-    await clock.advance(5999);
+    await clock.advance(1299);
     expect(stopped).toBe(false);
     await clock.advance(1);
     await stopping;
