@@ -9,7 +9,7 @@ import { type Recording, recorded } from '../fairness/recorded-store.js';
 import { VirtualClock } from '../fairness/virtual-clock.js';
 
 /** What the called service does with one call. */
-export interface ServiceAnswer {
+interface ServiceAnswer {
   readonly accepted: boolean;
   readonly afterMs: number;
   /** What a refusal asks for. */
