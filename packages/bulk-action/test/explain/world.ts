@@ -107,6 +107,9 @@ class Pool {
   }
 }
 
+/** More turns with nothing but refusals than there are groups and tenants: the Fetcher would sleep until a slot comes. */
+const REFUSALS_MAX = 50;
+
 /** An engine without its loops: a test says when something is looked at, and when time goes on. */
 export class World {
   readonly harness: StoreHarness;
@@ -190,9 +193,11 @@ export class World {
    * @param around - told before and after each step of the store, to see what it does to a job.
    */
   async drive(around: Around = async (_, step) => void (await step())): Promise<void> {
+    let refusing = 0;
     for (let turn = 0; turn < 1000; turn++) {
       await this.beat();
       let moved = 0;
+      let refused = 0;
       await around('dispatch', async () => {
         const answer = await this.harness.store.gate.dispatch(1);
         moved += answer.moved;
@@ -201,7 +206,8 @@ export class World {
       });
       await around('fetch', async () => {
         const { ready, rejected } = await this.harness.store.gate.fetch(1);
-        moved += ready + rejected;
+        moved += ready;
+        refused += rejected;
         return { passedOver: rejected };
       });
       for (const pool of this.pools) {
@@ -214,7 +220,9 @@ export class World {
           return { passedOver: left - started };
         });
       }
-      if (moved === 0) return;
+      // A refusal parks somebody, so others may move; where it is refused again and again nothing does.
+      refusing = moved === 0 ? refusing + 1 : 0;
+      if (moved === 0 && (refused === 0 || refusing > REFUSALS_MAX)) return;
     }
     throw new Error('expected the engine to come to rest within 1,000 turns');
   }
