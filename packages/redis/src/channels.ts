@@ -1,23 +1,33 @@
 import type { CancelTimer } from '@millrace/foundation';
-import { destroyClient, openClient, type RedisClient } from './open-client.js';
+import type { Redis } from 'ioredis';
+import { verdictOf } from './failure.js';
+import type { Links, ServerLink } from './links.js';
+import { destroyClient } from './open-client.js';
 import type { ResolvedRedisConnectionOptions } from './options.js';
 
 const RETRY_MS = 200;
 
 /**
- * Listens to channels on a connection of its own, opened with the first listener and kept until the last has gone. What is
- * published while the connection is away is lost: messages are hints.
+ * Listens to channels on a connection of its own, opened with the first listener and kept until the last has gone. In a
+ * Redis Cluster it listens at one node, which hears what is published at any. What is published while the connection is
+ * away is lost: messages are hints.
  */
 export class Channels {
   readonly #options: ResolvedRedisConnectionOptions;
+  readonly #links: Links;
   readonly #listeners = new Map<string, Set<(message: string) => void>>();
-  #client: RedisClient | undefined;
-  #cancelRetry: CancelTimer = () => {};
+  #client: Redis | undefined;
+  #opening = false;
+  #cancelTimer: CancelTimer = () => {};
   #stopped = false;
 
-  /** @param options - of the connection. */
-  constructor(options: ResolvedRedisConnectionOptions) {
+  /**
+   * @param options - of the connection.
+   * @param links - the connection's own links, which know where a server is.
+   */
+  constructor(options: ResolvedRedisConnectionOptions, links: Links) {
     this.#options = options;
+    this.#links = links;
   }
 
   /**
@@ -31,7 +41,7 @@ export class Channels {
     const known = this.#listeners.get(channel);
     if (known) known.add(own);
     else this.#listeners.set(channel, new Set([own]));
-    if (!this.#client) this.#open();
+    if (!this.#client) void this.#open();
     else if (!known) this.#client.subscribe(channel).catch(() => {});
     return () => this.#leave(channel, own);
   }
@@ -50,27 +60,75 @@ export class Channels {
     if (this.#listeners.size === 0) this.#close();
   }
 
-  #open(): void {
+  async #open(): Promise<void> {
+    if (this.#opening) return;
+    this.#opening = true;
+    this.#cancelTimer();
+    try {
+      const home = await this.#links.homeOf(undefined, this.#options.callTimeoutMs);
+      if (!this.#stopped && this.#listeners.size > 0) this.#listen(home);
+    } catch {
+      this.#openLater(); // Told by the calls that fail meanwhile.
+    } finally {
+      this.#opening = false;
+    }
+  }
+
+  #openLater(): void {
     if (this.#stopped || this.#listeners.size === 0) return;
-    const client = openClient(this.#options, 'channels');
+    const { clock, rng } = this.#options;
+    const delayMs = RETRY_MS * (0.5 + rng.next());
+    this.#cancelTimer = clock.setTimer(delayMs, () => void this.#open(), { unref: true });
+  }
+
+  #listen(home: ServerLink): void {
+    const client = home.bareClient('channels');
     this.#client = client;
     const lost = () => {
       if (this.#client !== client) return;
       this.#close();
-      const { clock, rng } = this.#options;
-      this.#cancelRetry = clock.setTimer(RETRY_MS * (0.5 + rng.next()), () => this.#open(), { unref: true });
+      this.#openLater();
     };
     client.on('error', () => {});
     client.on('close', lost);
     client.on('message', (channel: string, message: string) => this.#tell(channel, message));
-    client
-      .connect()
-      .then(() => client.subscribe(...this.#listeners.keys()))
-      .catch(lost);
+    this.#watch(client, lost);
+    client.connect().catch(lost);
+  }
+
+  /** Subscribes, and again now and then to see whether the server is there: a frozen one is quiet like one without news. */
+  #watch(client: Redis, lost: () => void): void {
+    const { clock, watchdogMs } = this.#options;
+    let isAnswered = false;
+    const look = () => {
+      if (!isAnswered) {
+        lost();
+        return;
+      }
+      isAnswered = false;
+      ask();
+    };
+    const ask = () => {
+      this.#cancelTimer = clock.setTimer(watchdogMs, look, { unref: true });
+      const answered = () => {
+        isAnswered = true;
+      };
+      // To subscribe again changes nothing and needs no right that a listener might lack; a refusal is an answer too.
+      client
+        .subscribe(...this.#listeners.keys())
+        .then(answered, (error) => verdictOf(error).kind !== 'connection' && answered());
+    };
+    client.once('ready', () => {
+      if (this.#client !== client) return;
+      this.#cancelTimer();
+      ask();
+    });
+    // A frozen server accepts the connection and never gets ready.
+    this.#cancelTimer = clock.setTimer(watchdogMs, look, { unref: true });
   }
 
   #close(): void {
-    this.#cancelRetry();
+    this.#cancelTimer();
     const client = this.#client;
     this.#client = undefined;
     if (client) destroyClient(client);

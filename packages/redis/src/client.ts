@@ -1,9 +1,12 @@
-import { Lifecycle, MillraceError, type Service, type ServiceState, sleep } from '@millrace/foundation';
+import { Lifecycle, MillraceError, type Service, type ServiceState } from '@millrace/foundation';
 import { Channels } from './channels.js';
+import { ClusterLinks } from './cluster-links.js';
 import { ERRORS } from './errors.js';
 import { toRedisError, verdictOf } from './failure.js';
-import { Link, type RedisArgument, type RedisCommand } from './link.js';
+import { Link } from './link.js';
+import type { Links, RedisArgument, RedisCommand } from './links.js';
 import { Markers } from './markers.js';
+import { isClusterAddress } from './open-client.js';
 import {
   type RedisConnectionOptions,
   type ResolvedRedisConnectionOptions,
@@ -22,13 +25,11 @@ export type PipelineOutcomes<C extends readonly ScriptCall[]> = {
   -readonly [P in keyof C]: PromiseSettledResult<C[P] extends ScriptCall<infer R> ? R : never>;
 };
 
-// A cluster keeps the connections to its other nodes, so a failed call is repeated without waiting for a new client.
-const CLUSTER_RETRY_MS = 25;
-
 /**
  * A connection to Redis that comes back by itself: every call has a deadline, a silent or lost client is replaced,
  * and nothing is sent that its caller no longer waits for. One socket for commands, one more as soon as somebody
- * waits for markers. Connects on the first call, or on `start`.
+ * waits for markers; in a Redis Cluster one per master, and one per slot waited in. Connects on the first call, or on
+ * `start`.
  */
 export class RedisConnection implements Service, ScriptRunner {
   readonly options: ResolvedRedisConnectionOptions;
@@ -36,7 +37,7 @@ export class RedisConnection implements Service, ScriptRunner {
   readonly markers: Markers;
   /** Where to listen to what is published; see {@link Channels}. */
   readonly channels: Channels;
-  readonly #link: Link;
+  readonly #link: Links;
   readonly #lifecycle: Lifecycle;
   #starting: Promise<void> | undefined;
 
@@ -46,9 +47,11 @@ export class RedisConnection implements Service, ScriptRunner {
    */
   constructor(options: RedisConnectionOptions = {}) {
     this.options = resolveRedisConnectionOptions(options);
-    this.#link = new Link(this.options, 'commands');
+    this.#link = isClusterAddress(this.options)
+      ? new ClusterLinks(this.options)
+      : new Link(this.options, 'commands');
     this.markers = new Markers(this.options, this.#link);
-    this.channels = new Channels(this.options);
+    this.channels = new Channels(this.options, this.#link);
     this.#lifecycle = new Lifecycle('The Redis connection', {
       start: () => this.#link.open(),
       stop: () => {},
@@ -60,12 +63,15 @@ export class RedisConnection implements Service, ScriptRunner {
     return this.#lifecycle.state;
   }
 
-  /** Whether a command would be sent at once. */
+  /** Whether a command would be sent at once; in a Redis Cluster, to whichever node. */
   get isReady(): boolean {
     return this.#link.isReady;
   }
 
-  /** How many clients have been used so far; more than one means that connections were lost or replaced. */
+  /**
+   * How many clients have been used so far; more than one means that connections were lost or replaced. In a Redis
+   * Cluster those of all nodes together: what counts is whether it grows.
+   */
   get generation(): number {
     return this.#link.generation;
   }
@@ -96,7 +102,9 @@ export class RedisConnection implements Service, ScriptRunner {
   }
 
   /**
-   * Sends one command. It is never repeated: after a lost connection nobody knows whether it ran.
+   * Sends one command. It is never repeated: after a lost connection nobody knows whether it ran. Only what a node of a
+   * cluster has sent elsewhere or put off without executing it (MOVED, ASK, TRYAGAIN, CLUSTERDOWN …) goes out again. In a
+   * cluster it goes by its first key, without one to any master.
    * @param command - its name.
    * @param args - its arguments.
    * @param options - another deadline.
@@ -156,7 +164,7 @@ export class RedisConnection implements Service, ScriptRunner {
       try {
         reply = await this.#link.send(name, args, deadline - clock.monotonicMs());
       } catch (error) {
-        const next = await this.#afterFailure(error, deadline);
+        const next = this.#afterFailure(error, deadline);
         if (next === 'give up') throw toRedisError(error, call.script.name);
         inFull ||= next === 'in full';
         continue;
@@ -169,7 +177,7 @@ export class RedisConnection implements Service, ScriptRunner {
    * Executes many script calls in one round trip. Each has its own outcome; those lost with a connection or unknown
    * to Redis are sent again, which may put them behind later ones of the same pipeline: calls that depend on each
    * other do not belong into one.
-   * @param calls - made by `script.call`; in a Redis Cluster all under one hash tag.
+   * @param calls - made by `script.call`; in a Redis Cluster each under one hash tag, one round trip per node.
    * @param options - another deadline, for all of them together.
    * @returns one settled result per call; the reasons are those that `run` throws.
    */
@@ -192,7 +200,7 @@ export class RedisConnection implements Service, ScriptRunner {
           outcomes[at] = { status: 'fulfilled', value: call.decode(reply.value) };
           continue;
         }
-        const next = await this.#afterFailure(reply.reason, deadline);
+        const next = this.#afterFailure(reply.reason, deadline);
         if (next === 'give up') {
           outcomes[at] = { status: 'rejected', reason: toRedisError(reply.reason, call.script.name) };
         } else again.push({ call, at, inFull: inFull || next === 'in full' });
@@ -227,15 +235,12 @@ export class RedisConnection implements Service, ScriptRunner {
     }
   }
 
-  async #afterFailure(error: unknown, deadline: number): Promise<'again' | 'in full' | 'give up'> {
+  #afterFailure(error: unknown, deadline: number): 'again' | 'in full' | 'give up' {
     // Our own errors, deadline and stopped, are final.
     if (error instanceof MillraceError) return 'give up';
     const { kind } = verdictOf(error);
     if (kind === 'no-script') return 'in full';
-    const { clock } = this.options;
-    if (kind !== 'connection' || clock.monotonicMs() >= deadline) return 'give up';
-    if (this.#link.isCluster) await sleep(clock, CLUSTER_RETRY_MS);
-    return 'again';
+    return kind === 'connection' && this.options.clock.monotonicMs() < deadline ? 'again' : 'give up';
   }
 }
 

@@ -11,7 +11,7 @@ export { compareFolder, compareHeader } from './compare-header.js';
 export { ERRORS } from './errors.js';
 export { toRedisError } from './failure.js';
 export { decodeId, encodeId, type KeySpace, keySpace } from './keys.js';
-export type { RedisArgument } from './link.js';
+export type { RedisArgument } from './links.js';
 export { Markers, type MarkerWaitOptions, type WaitOutcome } from './markers.js';
 export {
   REDIS_CONNECTION_DEFAULTS,

@@ -1,18 +1,13 @@
 import { type CancelTimer, ERRORS as FOUNDATION_ERRORS } from '@millrace/foundation';
-import type { ChainableCommander, Cluster, Redis } from 'ioredis';
+import type { ChainableCommander, Redis } from 'ioredis';
 import { ERRORS } from './errors.js';
 import { verdictOf } from './failure.js';
-import { destroyClient, openClient, type RedisClient } from './open-client.js';
+import type { Links, RedisArgument, RedisCommand, ServerLink } from './links.js';
+import { destroyClient, type NodeAddress, openClient } from './open-client.js';
 import type { ResolvedRedisConnectionOptions } from './options.js';
 
-/** What may stand in a Redis command. */
-export type RedisArgument = string | number | Buffer;
-
-/** A command and its arguments. */
-export type RedisCommand = readonly [name: string, args: readonly RedisArgument[]];
-
 interface ReadyWaiter {
-  resolve(client: RedisClient): void;
+  resolve(client: Redis): void;
   reject(error: unknown): void;
   readonly cancel: CancelTimer;
 }
@@ -20,7 +15,7 @@ interface ReadyWaiter {
 const FIRST_RETRY_MS = 20;
 
 /**
- * One connection that is always being kept: every reconnect is a new client, so there is no state to be stuck in.
+ * One connection to one server that is always being kept: every reconnect is a new client, so there is no state to be stuck in.
  *
  * ```
  *   closed ──open──▶ opening ──▶ ready ──lost, or silent too long──▶ pausing ──▶ opening …
@@ -30,11 +25,14 @@ const FIRST_RETRY_MS = 20;
  * Commands go out only while `ready`; a caller of any other time waits for it within its own deadline. When a
  * connection is lost, all that was under way on it fails at once, and whoever can repeat does.
  */
-export class Link {
+export class Link implements Links, ServerLink {
+  /** Of the server, `host:port`; empty when the options name only one. */
+  readonly address: string;
   readonly #options: ResolvedRedisConnectionOptions;
   readonly #role: string;
+  readonly #node: NodeAddress | undefined;
   readonly #waiters = new Set<ReadyWaiter>();
-  #client: RedisClient | undefined;
+  #client: Redis | undefined;
   #ready = false;
   #stopped = false;
   #failures = 0;
@@ -44,9 +42,16 @@ export class Link {
   #heard = 0;
   #corked = false;
 
-  constructor(options: ResolvedRedisConnectionOptions, role: string) {
+  /**
+   * @param options - of the connection.
+   * @param role - for CLIENT LIST and the log.
+   * @param node - which node, when the options name a cluster.
+   */
+  constructor(options: ResolvedRedisConnectionOptions, role: string, node?: NodeAddress) {
     this.#options = options;
     this.#role = role;
+    this.#node = node;
+    this.address = node ? `${node.host}:${node.port}` : '';
   }
 
   /** Counts the clients this link has used; tests and metrics see replacements in it. */
@@ -54,13 +59,6 @@ export class Link {
 
   get isReady(): boolean {
     return this.#ready;
-  }
-
-  get isCluster(): boolean {
-    return (
-      this.#client?.isCluster ??
-      (this.#options.nodes !== undefined || this.#options.client?.isCluster === true)
-    );
   }
 
   /** Begins to connect; does nothing when that has begun. */
@@ -82,7 +80,7 @@ export class Link {
    * Waits until commands can be sent.
    * @throws REDIS_TIMEOUT with the last connection error as its cause; SERVICE_STOPPED.
    */
-  ready(timeoutMs: number): Promise<RedisClient> {
+  ready(timeoutMs: number): Promise<Redis> {
     if (this.#stopped) return Promise.reject(this.#stoppedError());
     if (this.#ready && this.#client) return Promise.resolve(this.#client);
     this.open();
@@ -104,12 +102,8 @@ export class Link {
     });
   }
 
-  /** Sends one command to every master of a cluster, or to the one server there is; fails with the first failure. */
-  sendEverywhere(name: string, args: readonly RedisArgument[], timeoutMs: number): Promise<unknown[]> {
-    return this.#within(name, timeoutMs, (client) => {
-      const nodes = client.isCluster ? (client as Cluster).nodes('master') : [client as Redis];
-      return Promise.all(nodes.map((node) => node.call(name, args as RedisArgument[])));
-    });
+  async sendEverywhere(name: string, args: readonly RedisArgument[], timeoutMs: number): Promise<unknown[]> {
+    return [await this.send(name, args, timeoutMs)];
   }
 
   /** Sends many commands in one write; each has its own outcome. */
@@ -117,7 +111,7 @@ export class Link {
     commands: readonly RedisCommand[],
     timeoutMs: number,
   ): Promise<PromiseSettledResult<unknown>[]> {
-    const run = async (client: RedisClient) => {
+    const run = async (client: Redis) => {
       const batch: ChainableCommander = client.pipeline();
       for (const [name, args] of commands) batch.call(name, args as RedisArgument[]);
       return batch.exec();
@@ -131,12 +125,36 @@ export class Link {
     });
   }
 
+  /** Another connection to the same server. */
+  sibling(role: string, changes: Partial<ResolvedRedisConnectionOptions> = {}): Link {
+    return new Link({ ...this.#options, ...changes }, role, this.#node);
+  }
+
+  /** A bare client of the same server, for what is no exchange of commands and replies. */
+  bareClient(role: string): Redis {
+    return openClient(this.#options, role, this.#node);
+  }
+
+  /** One server: any keys may stand in one blocking call. */
+  laneOf(): string {
+    return '';
+  }
+
+  addressOf(): string {
+    return this.address;
+  }
+
+  async homeOf(): Promise<Link> {
+    return this;
+  }
+
+  /** There is no other server to look for. */
+  doubt(): void {}
+
+  onMove(): void {}
+
   /** Runs one exchange against a deadline; a late reply is dropped, and makes the link look at its connection. */
-  async #within<T>(
-    what: string,
-    timeoutMs: number,
-    exchange: (client: RedisClient) => Promise<T>,
-  ): Promise<T> {
+  async #within<T>(what: string, timeoutMs: number, exchange: (client: Redis) => Promise<T>): Promise<T> {
     const { clock } = this.#options;
     let client = this.#ready ? this.#client : undefined;
     let leftMs = timeoutMs;
@@ -169,17 +187,16 @@ export class Link {
     });
   }
 
-  #noteFailure(client: RedisClient | undefined, error: unknown): void {
+  #noteFailure(client: Redis | undefined, error: unknown): void {
     if (verdictOf(error).kind !== 'connection') this.#heard++;
     // ioredis tells of the end a turn later; until then every repeat would fail on the same dead socket.
-    else if (client && !client.isCluster) this.#lose(client, error);
+    else if (client) this.#lose(client, error);
   }
 
   /** One system call for all commands of a turn instead of one each: four times the commands per second. */
-  #cork(client: RedisClient): void {
-    if (this.#corked || client.isCluster) return;
-    const { stream } = client as Redis;
-    if (!stream) return;
+  #cork(client: Redis): void {
+    const { stream } = client;
+    if (this.#corked || !stream) return;
     this.#corked = true;
     stream.cork();
     process.nextTick(() => {
@@ -189,7 +206,7 @@ export class Link {
   }
 
   #connect(): void {
-    const client = openClient(this.#options, this.#role);
+    const client = openClient(this.#options, this.#role, this.#node);
     this.#client = client;
     this.generation++;
     client.on('error', (error: unknown) => {
@@ -204,7 +221,7 @@ export class Link {
     client.connect().catch(() => {}); // Told by 'error' and 'end'.
   }
 
-  #opened(client: RedisClient): void {
+  #opened(client: Redis): void {
     if (client !== this.#client) return;
     this.#cancelTimer();
     this.#ready = true;
@@ -212,10 +229,13 @@ export class Link {
     this.#answerWaiters((waiter) => waiter.resolve(client));
   }
 
-  #lose(client: RedisClient, reason: unknown): void {
+  #lose(client: Redis, reason: unknown): void {
     if (client !== this.#client || this.#stopped) return;
     const { clock, rng, logger, reconnectMaxMs } = this.#options;
-    if (this.#ready) logger.warn({ role: this.#role, reason: String(reason) }, 'Redis connection lost');
+    if (this.#ready) {
+      const node = this.address === '' ? {} : { node: this.address };
+      logger.warn({ role: this.#role, ...node, reason: String(reason) }, 'Redis connection lost');
+    }
     if (reason !== undefined) this.#lastError = reason;
     this.#cancelTimer();
     this.#discard();
@@ -241,7 +261,7 @@ export class Link {
     if (client) destroyClient(client);
   }
 
-  #suspect(client: RedisClient, heardAtSend: number, waitedMs: number): void {
+  #suspect(client: Redis, heardAtSend: number, waitedMs: number): void {
     const { clock, watchdogMs } = this.#options;
     const isSilent = () => client === this.#client && this.#heard === heardAtSend;
     if (!isSilent()) return;

@@ -1,5 +1,5 @@
 import { type CancelTimer, sleep } from '@millrace/foundation';
-import { Link } from './link.js';
+import type { Links, ServerLink } from './links.js';
 import type { ResolvedRedisConnectionOptions } from './options.js';
 
 /** Why a wait ended. Only a hint: whoever was woken looks whether there is something, and waits again if not. */
@@ -20,7 +20,11 @@ interface Waiter {
 
 /** The waiters that share one blocking connection. */
 interface Lane {
-  readonly link: Link;
+  /** Any key of the lane: where it is, all are. */
+  readonly key: string;
+  /** The blocking connection, and the one for commands to the same server; none until known, or when that has changed. */
+  link: ServerLink | undefined;
+  home: ServerLink | undefined;
   /** By key; those of one key in the order they came. */
   readonly waiters: Map<string, Set<Waiter>>;
   running: boolean;
@@ -40,22 +44,24 @@ const UNBLOCK_RETRY_MS = 2;
 
 /**
  * Waits for markers that scripts push (`-- include: mark`). One blocking connection serves any number of waiters and
- * keys of this process; in a Redis Cluster one per hash tag, since a blocking call cannot span slots. The blocking
- * call only wakes: work is never in a marker, so a marker lost with its connection costs one poll and nothing else.
+ * keys of this process; in a Redis Cluster one per slot, since a blocking call cannot span slots. It follows the slot to
+ * another node. The blocking call only wakes: work is never in a marker, so a marker lost with its connection costs one
+ * poll and nothing else.
  */
 export class Markers {
   readonly #options: ResolvedRedisConnectionOptions;
-  readonly #commands: Link;
+  readonly #commands: Links;
   readonly #lanes = new Map<string, Lane>();
   #stopped = false;
 
   /**
    * @param options - of the connection.
-   * @param commands - the connection's command link, for what must not wait behind a blocking call.
+   * @param commands - the connection's own links, for what must not wait behind a blocking call.
    */
-  constructor(options: ResolvedRedisConnectionOptions, commands: Link) {
+  constructor(options: ResolvedRedisConnectionOptions, commands: Links) {
     this.#options = options;
     this.#commands = commands;
+    commands.onMove(() => this.#leaveOldHomes());
   }
 
   /**
@@ -99,29 +105,38 @@ export class Markers {
   stop(): void {
     this.#stopped = true;
     for (const { link, waiters } of this.#lanes.values()) {
-      link.stop();
+      link?.stop();
       for (const line of [...waiters.values()]) for (const waiter of [...line]) waiter.end();
     }
   }
 
   #laneOf(key: string): Lane {
-    const name = this.#commands.isCluster ? hashTagOf(key) : '';
+    const name = this.#commands.laneOf(key);
     let lane = this.#lanes.get(name);
     if (!lane) {
-      // A blocking call that is not answered in time has a dead connection under it: no second chance.
-      const link = new Link({ ...this.#options, watchdogMs: 1 }, 'markers');
-      const state = {
+      lane = {
+        key,
+        link: undefined,
+        home: undefined,
+        waiters: new Map(),
         running: false,
         asked: undefined,
         stale: false,
         round: 0,
         interrupting: false,
         clientId: undefined,
+        generation: 0,
       };
-      lane = { link, waiters: new Map(), ...state, generation: 0 };
       this.#lanes.set(name, lane);
     }
     return lane;
+  }
+
+  /** Ends the blocking calls at servers that no longer hold the keys: one that is frozen would not end them. */
+  #leaveOldHomes(): void {
+    for (const lane of this.#lanes.values()) {
+      if (lane.link?.address !== this.#commands.addressOf(lane.key)) leaveHome(lane);
+    }
   }
 
   #enter(lane: Lane, key: string, waiter: Waiter): void {
@@ -144,6 +159,7 @@ export class Markers {
       } catch {
         // Told by the calls of those who poll meanwhile; here only the pace matters.
         lane.asked = undefined;
+        this.#commands.doubt();
         await sleep(clock, RETRY_MS * (0.5 + rng.next()));
       }
     }
@@ -151,10 +167,11 @@ export class Markers {
   }
 
   async #round(lane: Lane): Promise<void> {
-    const { link, waiters } = lane;
+    const { waiters } = lane;
     const { blockMs, callTimeoutMs } = this.#options;
+    const link = await this.#blockingLink(lane);
     await link.ready(callTimeoutMs);
-    if (lane.generation !== link.generation && !link.isCluster) {
+    if (lane.generation !== link.generation) {
       lane.generation = link.generation;
       lane.clientId = undefined;
       lane.clientId = Number(await link.send('CLIENT', ['ID'], callTimeoutMs));
@@ -169,6 +186,16 @@ export class Markers {
     const reply = await link.send('BLPOP', [...keys, blockMs / 1_000], blockMs + callTimeoutMs);
     lane.asked = undefined;
     if (Array.isArray(reply)) this.#deliver(lane, String(reply[0]));
+  }
+
+  async #blockingLink(lane: Lane): Promise<ServerLink> {
+    const home = await this.#commands.homeOf(lane.key, this.#options.callTimeoutMs);
+    if (lane.link?.address !== home.address) leaveHome(lane);
+    lane.home = home;
+    // A blocking call that is not answered in time has a dead connection under it: no second chance.
+    lane.link ??= home.sibling('markers', { watchdogMs: 1 });
+    if (this.#stopped) lane.link.stop();
+    return lane.link;
   }
 
   #deliver(lane: Lane, key: string): void {
@@ -186,7 +213,7 @@ export class Markers {
     try {
       // Until the next call goes out: the one under way may not have reached Redis yet, which nothing tells us.
       while (lane.asked && lane.stale && lane.clientId !== undefined) {
-        await this.#commands.send('CLIENT', ['UNBLOCK', lane.clientId], callTimeoutMs);
+        await lane.home?.send('CLIENT', ['UNBLOCK', lane.clientId], callTimeoutMs);
         await sleep(clock, UNBLOCK_RETRY_MS);
       }
     } catch {
@@ -197,4 +224,9 @@ export class Markers {
   }
 }
 
-const hashTagOf = (key: string): string => /\{([^}]+)\}/.exec(key)?.[1] ?? key;
+function leaveHome(lane: Lane): void {
+  lane.link?.stop();
+  lane.link = undefined;
+  lane.clientId = undefined;
+  lane.generation = 0;
+}

@@ -1,21 +1,29 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { ResolvedRedisConnectionOptions } from './options.js';
 
 /** ioredis chooses the shape of replies by the type of this option; ours are always the plain ones. */
 type Settings = RedisOptions & { replyMapping?: 'legacy' };
 
-const CLUSTER_SETTINGS = { lazyConnect: true, enableOfflineQueue: false, clusterRetryStrategy: () => null };
+/** One node of a Redis Cluster. */
+export interface NodeAddress {
+  readonly host: string;
+  readonly port: number;
+}
 
-/** An ioredis client, of one server or of a cluster. */
-export type RedisClient = Redis | Cluster;
+/** A node as the caller named it, with what was in its URL. */
+type SeedNode = NodeAddress & Pick<RedisOptions, 'username' | 'password' | 'tls'>;
 
 /**
  * A new ioredis client that does nothing behind our back. Reconnecting, queueing and resending are ours (see
  * link.ts): a command of ioredis' offline queue may run long after its caller has given up, and a client told to
- * disconnect while it reconnects parks for ever.
+ * disconnect while it reconnects parks for ever. For the same reason a cluster is served by one such client per node
+ * (see cluster-nodes.ts): ioredis' own Cluster repeats commands after their deadline and never leaves a silent node.
+ * @param options - of the connection.
+ * @param role - for CLIENT LIST.
+ * @param node - which node, when the options name a cluster.
  */
-export function openClient(options: ResolvedRedisConnectionOptions, role: string): RedisClient {
-  const { url, nodes, client, connectionName, connectTimeoutMs } = options;
+export function openClient(options: ResolvedRedisConnectionOptions, role: string, node?: NodeAddress): Redis {
+  const { url, client, connectionName, connectTimeoutMs } = options;
   const settings = {
     protocol: 2,
     lazyConnect: true,
@@ -34,14 +42,10 @@ export function openClient(options: ResolvedRedisConnectionOptions, role: string
     connectionName: `${connectionName}:${role}`,
   } satisfies RedisOptions;
   const { host, port, username, password, db } = options;
-  if (nodes) {
-    const redisOptions: Settings = { ...defined({ username, password }), ...settings };
-    return new Cluster([...nodes], { ...CLUSTER_SETTINGS, redisOptions });
-  }
-  if (client?.isCluster) {
-    const given = client as Cluster;
-    const redisOptions = { ...(given.options.redisOptions as Settings), ...settings };
-    return given.duplicate([], { ...CLUSTER_SETTINGS, redisOptions }) as Cluster;
+  if (node) {
+    const shared = client ? (client as Cluster).options.redisOptions : defined({ username, password });
+    const address: Settings = { ...(shared as Settings | undefined), ...node, ...settings };
+    return new Redis(address);
   }
   if (client) return (client as Redis).duplicate(settings) as Redis;
   const address: Settings = { ...defined({ host, port, username, password, db }), ...settings };
@@ -49,10 +53,38 @@ export function openClient(options: ResolvedRedisConnectionOptions, role: string
 }
 
 /** Ends a client at once: `disconnect` alone waits for the other side to close, which a frozen Redis never does. */
-export function destroyClient(client: RedisClient): void {
-  const connections = client.isCluster ? (client as Cluster).nodes('all') : [client as Redis];
+export function destroyClient(client: Redis): void {
+  const { stream } = client;
   client.disconnect();
-  for (const { stream } of connections) stream?.destroy();
+  stream?.destroy();
+}
+
+/** Whether the options name a Redis Cluster rather than one server. */
+export function isClusterAddress({ nodes, client }: ResolvedRedisConnectionOptions): boolean {
+  return nodes !== undefined || client?.isCluster === true;
+}
+
+/** The nodes that the options name: where to ask for the others. */
+export function seedNodes({ nodes, client }: ResolvedRedisConnectionOptions): SeedNode[] {
+  // Private in ioredis' types only; there is no other way to learn which nodes a given Cluster was made with.
+  const { startupNodes = [] } = (client ?? {}) as { startupNodes?: readonly (string | RedisOptions)[] };
+  return (nodes ?? startupNodes).map((node) => {
+    // ioredis reads its own forms: a URL, a port, an object. The client is never connected.
+    const read = new Redis(node as string, { lazyConnect: true }).options;
+    const { host = '127.0.0.1', port = 6379, username, password, tls } = read;
+    return {
+      host,
+      port,
+      ...defined({ username: username ?? undefined, password: password ?? undefined, tls }),
+    };
+  });
+}
+
+/** Translates the address a node has for itself to the one that it has for us, if the given Cluster says how. */
+export function natAddress({ client }: ResolvedRedisConnectionOptions, node: NodeAddress): NodeAddress {
+  const natMap = client?.isCluster ? (client as Cluster).options.natMap : undefined;
+  const name = `${node.host}:${node.port}`;
+  return (typeof natMap === 'function' ? natMap(name) : natMap?.[name]) ?? node;
 }
 
 /** Without the keys that are undefined: ioredis would take those for a choice. */

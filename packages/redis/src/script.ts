@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ERRORS } from './errors.js';
-import type { RedisArgument } from './link.js';
+import type { RedisArgument } from './links.js';
 
 /** The values of a script's keys or arguments by name; a name that ends in `...` takes a list. */
 export type ScriptInputs<N extends string, V> = {

@@ -33,3 +33,30 @@ it('what is published is heard, also after the connection was lost; who has left
   await until(async () => (await publish('three')) === 0, { what: 'nobody to listen any more' });
   expect(heard).not.toContain('three');
 });
+
+it('the connection is looked after with no right but to subscribe, and kept', async () => {
+  await using sandbox = await redisSandbox();
+  await using admin = new RedisConnection({ url: sandbox.url });
+  const [name, channel] = [sandbox.namespace, `${sandbox.namespace}news`];
+  await admin.call('ACL', ['SETUSER', name, 'on', '>secret', '&*', '+subscribe', '+client|setname']);
+  const { hostname, port } = new URL(sandbox.url);
+  const address = { host: hostname, port: Number(port), username: name, password: 'secret' };
+  await using connection = new RedisConnection({ ...address, connectionName: name, watchdogMs: 600 });
+  connection.channels.subscribe(channel, () => {});
+  const listener = async () => {
+    const clients = String(await admin.call('CLIENT', ['LIST', 'TYPE', 'pubsub'])).split('\n');
+    const line = clients.find((one) => one.includes(`name=${name}:channels`));
+    if (line === undefined) return undefined;
+    return Object.fromEntries(line.split(' ').map((field) => field.split('=') as [string, string]));
+  };
+  const { id } = await until(listener, { what: 'the listener' });
+  // Old, and heard of a moment ago: it was asked, and not replaced.
+  const isKept = async () => {
+    const { age, idle } = (await listener()) ?? {};
+    return Number(age) >= 2 && idle === '0';
+  };
+  await until(isKept, { what: 'the listener to be asked' });
+  expect((await listener())?.id).toBe(id);
+  await connection.stop();
+  await admin.call('ACL', ['DELUSER', name]);
+});

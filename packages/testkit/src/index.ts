@@ -14,6 +14,7 @@ export { type PostgresServer, type PostgresServerOptions, startPostgres } from '
 export type { PrivateServer } from './private-server.js';
 export { isProcessGone } from './process-table.js';
 export { type LogLine, recordingLogger } from './recording-logger.js';
+export { type RedisCluster, type RedisClusterOptions, startRedisCluster } from './redis-cluster.js';
 export { type RedisServer, type RedisServerOptions, startRedis } from './redis-server.js';
 export { type RunServers, startRunServers } from './run-servers.js';
 export { type PostgresSandbox, postgresSandbox, type RedisSandbox, redisSandbox } from './sandbox.js';
