@@ -4,7 +4,7 @@ import { type Rng, toWorkError } from '@millrace/foundation';
 import { type Ledger, until } from '@millrace/testkit';
 import { type OpenEngine, openEngine } from './open-engine.js';
 import type { Plan, PlannedGroup } from './plan.js';
-import { PROCESSOR_TYPE } from './settings.js';
+import { PROCESSOR_TYPE, type RedisPlace } from './settings.js';
 
 const CALLERS = 8;
 const BATCH_MAX = 40;
@@ -24,12 +24,12 @@ export class BulkClient implements AsyncDisposable {
   readonly refusals: Record<string, number> = {};
 
   /**
-   * @param url - where Redis is for this client.
+   * @param redis - where Redis is for this client.
    * @param config - as of the workers, without their work.
    * @param ledger - where acknowledgements are written down.
    */
-  constructor(url: string, config: BulkActionConfig, ledger: Ledger) {
-    this.opened = openEngine({ url, config: { ...config, workerPool: { enabled: false } } });
+  constructor(redis: RedisPlace, config: BulkActionConfig, ledger: Ledger) {
+    this.opened = openEngine({ redis, config: { ...config, workerPool: { enabled: false } } });
     this.#ledger = ledger;
   }
 

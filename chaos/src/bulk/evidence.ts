@@ -29,12 +29,12 @@ const PAGE = 1000;
  * Looks at everything.
  * @param plan - what was handed in.
  * @param client - looks into the store.
- * @param sources - the ledger, how long a lease lasts, and where Redis is.
+ * @param sources - the ledger, how long a lease lasts, and every Redis that holds keys.
  */
 export async function gatherEvidence(
   plan: Plan,
   client: BulkClient,
-  sources: { readonly ledger: string; readonly leaseMs: number; readonly redisUrl: string },
+  sources: { readonly ledger: string; readonly leaseMs: number; readonly redisUrls: readonly string[] },
 ): Promise<Evidence> {
   const { service } = client;
   const groups: GroupView[] = [];
@@ -60,7 +60,7 @@ export async function gatherEvidence(
     jobs,
     deadLetters: new Set(dead.map(({ job }) => jobName(job.groupId, job.id))),
     queues: await service.getQueues(),
-    keys: await allKeys(sources.redisUrl),
+    keys: (await Promise.all(sources.redisUrls.map(allKeys))).flat(),
   };
 }
 

@@ -5,13 +5,12 @@ import {
   type JobProcessor,
   resolveBulkActionConfig,
 } from '@millrace/bulk-action';
-import { RedisStore } from '@millrace/bulk-action/redis';
-import { RedisConnection } from '@millrace/redis';
-import { KEY_PREFIX } from './settings.js';
+import { openRedisStore } from '@millrace/bulk-action/redis';
+import { KEY_PREFIX, type RedisPlace } from './settings.js';
 
 /** What an engine is opened with. */
 export interface EngineParts {
-  readonly url: string;
+  readonly redis: RedisPlace;
   readonly config: BulkActionConfig;
   readonly processors?: readonly JobProcessor<never, unknown>[];
   /** Stands between engine and store. */
@@ -29,20 +28,13 @@ export interface OpenEngine extends AsyncDisposable {
  * @param parts - see EngineParts.
  */
 export function openEngine({
-  url,
+  redis,
   config,
   processors = [],
   between = (store) => store,
 }: EngineParts): OpenEngine {
-  const connection = new RedisConnection({ url });
-  const store = new RedisStore(resolveBulkActionConfig(config), { connection, keyPrefix: KEY_PREFIX });
+  const store = openRedisStore(resolveBulkActionConfig(config), { ...redis, keyPrefix: KEY_PREFIX });
   const engine = new BulkActionEngine({ config, processors, store: between(store) });
-  const close = async () => {
-    try {
-      await engine.stop();
-    } finally {
-      await connection.stop();
-    }
-  };
+  const close = () => engine.stop();
   return { engine, close, [Symbol.asyncDispose]: close };
 }

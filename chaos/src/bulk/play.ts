@@ -10,11 +10,11 @@ import { bulkConfig, type JobLimits, leaseMs } from './settings.js';
 import { openWorld, type World } from './world.js';
 
 /** What is done to the running world. */
-export interface Storm {
+export interface Storm<W = World> {
   /** One fault; called again and again until every job has ended. */
-  strike(world: World, context: ScenarioContext): Promise<void>;
+  strike(world: W, context: ScenarioContext): Promise<void>;
   /** Takes back what would keep the jobs from ending, when the scenario is over. */
-  calm?(world: World): Promise<void>;
+  calm?(world: W): Promise<void>;
 }
 
 /** A scenario of faults under load. */
@@ -92,7 +92,7 @@ export async function runPlay(play: Play, context: ScenarioContext): Promise<Ver
 
   const probes = recovery?.probes ?? [];
   const all = { ...plan, groups: [...plan.groups, ...probes.map(({ group }) => group)] };
-  const sources = { ledger: ledgerPath, leaseMs: leaseMs(scale), redisUrl: world.redis.url };
+  const sources = { ledger: ledgerPath, leaseMs: leaseMs(scale), redisUrls: [world.redis.url] };
   const evidence = await gatherEvidence(all, client, sources);
   return [
     ...checkAll(evidence, play),
@@ -138,16 +138,24 @@ const checkFront = (refusals: Readonly<Record<string, number>>, unclean: readonl
       .join(', ') || 'no call refused',
 });
 
+/** What is worked on under fire. */
 interface Fire {
   readonly plan: Plan;
-  readonly strikesMax: number | undefined;
-  readonly paceMs: number | undefined;
+  readonly strikesMax?: number | undefined;
+  readonly paceMs?: number | undefined;
 }
 
-/** Hands the work in while faults strike, until all of it has ended. */
-async function underFire(
-  storm: Storm,
-  world: World,
+/**
+ * Hands the work in while faults strike, until all of it has ended.
+ * @param storm - the faults.
+ * @param world - what they strike, with the client that hands in.
+ * @param context - the scenario's.
+ * @param fire - see Fire.
+ * @returns how many there were.
+ */
+export async function underFire<W extends Pick<World, 'client'>>(
+  storm: Storm<W>,
+  world: W,
   context: ScenarioContext,
   { plan, strikesMax = Number.POSITIVE_INFINITY, paceMs }: Fire,
 ): Promise<number> {

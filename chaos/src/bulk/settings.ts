@@ -7,9 +7,14 @@ export const PROCESSOR_TYPE = 'chaos';
 /** Before the hash tag of every key, so that the scan for undeclared keys knows what is whose. */
 export const KEY_PREFIX = 'chaos:';
 
+/** Where Redis is: one server, or some nodes of a cluster. */
+export type RedisPlace =
+  | { readonly url: string }
+  | { readonly nodes: readonly { readonly host: string; readonly port: number }[] };
+
 /** What one worker process is told when it is started. */
 export interface WorkerBrief {
-  readonly url: string;
+  readonly redis: RedisPlace;
   readonly ledger: string;
   readonly config: BulkActionConfig;
 }

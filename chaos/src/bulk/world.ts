@@ -51,9 +51,9 @@ export async function openWorld({ folder }: ScenarioContext, parts: WorldParts):
   const { redisArgs = [], startServer = (args) => startRedis({ args }) } = parts;
   const redis = await startServer(redisArgs);
   const proxy = await startTcpProxy({ targetHost: redis.host, targetPort: redis.port });
-  const url = parts.viaProxy ? proxy.url('redis') : redis.url;
-  const crew = new Crew({ url, ledger: ledgerPath, config: parts.config }, ledger);
-  const client = new BulkClient(url, parts.config, ledger);
+  const place = { url: parts.viaProxy ? proxy.url('redis') : redis.url };
+  const crew = new Crew({ redis: place, ledger: ledgerPath, config: parts.config }, ledger);
+  const client = new BulkClient(place, parts.config, ledger);
   const close = async () => {
     await crew[Symbol.asyncDispose]();
     await client[Symbol.asyncDispose]();

@@ -12,9 +12,16 @@ import { type CallerBrief, PROCESSOR_TYPE } from '../bulk/settings.js';
 
 const BUSY_AGAIN_MS = 20;
 
-const { url, ledger: path, config, calls, script, jobs } = JSON.parse(process.argv[2] ?? '{}') as CallerBrief;
+const {
+  redis,
+  ledger: path,
+  config,
+  calls,
+  script,
+  jobs,
+} = JSON.parse(process.argv[2] ?? '{}') as CallerBrief;
 const ledger = openLedger(path);
-const opened = openEngine({ url, config: { ...config, workerPool: { enabled: false } } });
+const opened = openEngine({ redis, config: { ...config, workerPool: { enabled: false } } });
 const { service, idempotency } = opened.engine;
 
 /** Jobs without ids: they are made from the key. */

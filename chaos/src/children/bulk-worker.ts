@@ -12,7 +12,7 @@ import { openEngine } from '../bulk/open-engine.js';
 import { type JobScript, jobName } from '../bulk/plan.js';
 import { PROCESSOR_TYPE, type WorkerBrief } from '../bulk/settings.js';
 
-const { url, ledger: path, config } = JSON.parse(process.argv[2] ?? '{}') as WorkerBrief;
+const { redis, ledger: path, config } = JSON.parse(process.argv[2] ?? '{}') as WorkerBrief;
 const ledger = openLedger(path);
 const leaseMs = config.reliableQueue?.ackTimeoutMs ?? 0;
 
@@ -96,13 +96,14 @@ function witnessed(store: BulkStore): BulkStore {
     renew: (refs) => leases.renew(refs),
     recover: (randoms) => leases.recover(randoms),
     giveBackAll: (instanceId, max) => leases.giveBackAll(instanceId, max),
+    ...(leases.partOf && { partOf: (key) => leases.partOf?.(key) ?? 0 }),
   };
   const { groups, views, gate, upkeep, watch, aggregations, deadLetters, instances, once, wakeUps } = store;
   const parts = { groups, views, gate, upkeep, watch, aggregations, deadLetters, instances, once, wakeUps };
   return { ...parts, leases: { ...watched, ...rest }, start: () => store.start(), stop: () => store.stop() };
 }
 
-const opened = openEngine({ url, config, processors: [processor], between: witnessed });
+const opened = openEngine({ redis, config, processors: [processor], between: witnessed });
 process.on('disconnect', () => process.exit(1));
 process.once('SIGTERM', async () => {
   await opened.close();

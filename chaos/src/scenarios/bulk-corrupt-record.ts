@@ -77,7 +77,7 @@ async function run(context: ScenarioContext): Promise<Verdict[]> {
     (error: Error) => error.message,
   );
   const drained = await crew.stop();
-  const sources = { ledger: ledgerPath, leaseMs: leaseMs(scale), redisUrl: world.redis.url };
+  const sources = { ledger: ledgerPath, leaseMs: leaseMs(scale), redisUrls: [world.redis.url] };
   const evidence = await gatherEvidence(all, client, sources);
   const others = withoutVictims(evidence, [...waiting, ...running]);
   return [

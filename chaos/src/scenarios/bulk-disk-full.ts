@@ -80,7 +80,7 @@ async function run(context: ScenarioContext): Promise<Verdict[]> {
 
   const own = [...first.groups, ...groupsOf(waiting), ...second.groups, ...groupsOf(ending)];
   const groups = [...own, ...recovery.probes.map(({ group }) => group)];
-  const sources = { ledger: ledgerPath, leaseMs: leaseMs(scale), redisUrl: redis.url };
+  const sources = { ledger: ledgerPath, leaseMs: leaseMs(scale), redisUrls: [redis.url] };
   const evidence = await gatherEvidence({ groups, tenantCaps: {} }, client, sources);
   const burnt = [...evidence.jobs.values()].filter(({ retryCount }) => retryCount > 0).length;
   return [

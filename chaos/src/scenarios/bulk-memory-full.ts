@@ -48,7 +48,7 @@ async function run(context: ScenarioContext): Promise<Verdict[]> {
     await client.ended(plan.groups, ENDS_WITHIN_MS);
     const drained = await crew.stop();
 
-    const sources = { ledger: ledgerPath, leaseMs: leaseMs(scale), redisUrl: world.redis.url };
+    const sources = { ledger: ledgerPath, leaseMs: leaseMs(scale), redisUrls: [world.redis.url] };
     const codes = new Set([refused.code, reached.code]);
     return [
       ...checkAll(await gatherEvidence(plan, client, sources), {}),

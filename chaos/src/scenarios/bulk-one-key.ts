@@ -28,7 +28,7 @@ async function run(context: ScenarioContext): Promise<Verdict[]> {
   const config = bulkConfig(scale, SLOTS);
   await using world = await openWorld(context, { workers: WORKERS, config });
   const { client, crew, redis, ledger, ledgerPath } = world;
-  const brief = { url: redis.url, ledger: ledgerPath, config };
+  const brief = { redis: { url: redis.url }, ledger: ledgerPath, config };
   const keys = Array.from({ length: scale < 1 ? SHORT_KEYS : KEYS }, () => `key-${rng.integer(0, 2 ** 40)}`);
   const callers = Array.from({ length: PROCESSES }, () =>
     callerProcess({ ...brief, calls: CALLS / PROCESSES, jobs: JOBS, script: SCRIPT }),
@@ -51,7 +51,7 @@ async function run(context: ScenarioContext): Promise<Verdict[]> {
   );
   const drained = await crew.stop();
 
-  const sources = { ledger: ledgerPath, leaseMs: leaseMs(scale), redisUrl: redis.url };
+  const sources = { ledger: ledgerPath, leaseMs: leaseMs(scale), redisUrls: [redis.url] };
   const evidence = await gatherEvidence(plan, client, sources);
   const entries = readLedger(ledgerPath);
   return [

@@ -2,13 +2,15 @@
 -- guarantee: a known id is left alone; a refused batch leaves nothing behind.
 -- KEYS:      meta
 -- ARGV:      settings key tenant tenantId weight level rps burst concurrency timeoutMs deadline traceparent fingerprint later jobs...
--- returns:   {'added', added, known, registered} | {'sealed', unknown} | {'full', scope, queued, max}
+-- returns:   {'added', added, known, registered} | {'sealed', unknown} | {'full', scope, queued, max} | {'elsewhere'}
 -- cost:      O(jobs).
 
 -- include: registration
+-- include: homes
 local definition, later = readDefinition(2), tonumber(ARGV[14])
 local key = definition.key
 local g = group(key)
+if not g and Homes.claimOn(key) then return {'elsewhere'} end
 -- Each job is 2 values: its id, and its body as lua/jobs.lua keeps it.
 local FIRST, STEP = 15, 2
 local total = (#ARGV - FIRST + 1) / STEP

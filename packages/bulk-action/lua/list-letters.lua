@@ -2,7 +2,7 @@
 -- guarantee: reads only.
 -- KEYS:      meta
 -- ARGV:      settings key jobId signature tenant limit cursor
--- returns:   {cursor or 0, JSON of a DeadLetter…}
+-- returns:   {cursor or 0, cursor behind it, JSON of a DeadLetter, …}
 -- cost:      O(letters looked at).
 
 -- include: letter-json
@@ -15,10 +15,11 @@ repeat
   for n = 1, #seqs do
     local letter = letterOf(seqs[n])
     if letter and matches(letter, ARGV[2], ARGV[3], ARGV[4], ARGV[5]) then
-      more = #reply - 1 == limit
+      more = #reply - 1 == 2 * limit
       if more then break end
-      reply[#reply + 1] = letterJson(letter)
       last = seqs[n]
+      reply[#reply + 1] = last
+      reply[#reply + 1] = letterJson(letter)
     end
   end
   if #seqs > 0 then top = '(' .. seqs[#seqs] end

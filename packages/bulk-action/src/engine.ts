@@ -18,7 +18,7 @@ import { BulkActionService } from './bulk-action-service.js';
 import { CongestionStatsService } from './congestion-stats-service.js';
 import { DeadLetterService } from './dead-letter-service.js';
 import { IdempotencyService } from './idempotency-service.js';
-import { MemoryStore } from './memory/store.js';
+import { openMemoryStore } from './memory/open-store.js';
 import { type BulkActionConfig, type ResolvedBulkActionConfig, resolveBulkActionConfig } from './options.js';
 import { within } from './pool/within.js';
 import { WorkerPool } from './pool/worker-pool.js';
@@ -87,7 +87,7 @@ export class BulkActionEngine implements Service {
     );
     const { clock = systemClock, rng = systemRng(), log = silentLogger, threads } = given;
     const config = resolveBulkActionConfig(given.config);
-    const store = given.store ?? new MemoryStore(config, { clock });
+    const store = given.store ?? openMemoryStore(config, { clock, log });
     const processors = new ProcessorRegistry(given.processors);
     const aggregators = new AggregatorRegistry(given.aggregators);
     this.config = config;

@@ -71,6 +71,12 @@ export const ERRORS = defineErrors('bulk-action', {
     status: 500,
     retryable: true,
   },
+  SHARDS_DIFFER: {
+    message:
+      'The data under {base} is that of {found} shards, this engine has {given}; set shards to {found}, or use another keyPrefix',
+    status: 503,
+    retryable: false,
+  },
   PROCESSOR_CONFLICT: {
     message: "There are two processors for '{type}': {first} and {second}; a type has one",
     status: 500,

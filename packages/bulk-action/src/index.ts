@@ -195,6 +195,8 @@ export {
   type RedisKeyOptions,
   type RedisKeyValues,
 } from './services/redis-key-builder.js';
+export type { BulkShard, GroupHome, HomeClaim, MarkedPage, Shard } from './shard-port.js';
+export { ShardedStore } from './sharding/store.js';
 export {
   BackpressureDestination,
   GROUP_TRANSITIONS,

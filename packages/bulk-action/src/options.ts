@@ -12,6 +12,7 @@ import {
   oneOfOption,
   resolveOptions,
 } from '@millrace/foundation';
+import { isDivisible } from './rules/divisible.js';
 import type { PriorityLevel } from './states.js';
 
 /** What counts in the fair order: one job its `cost`, its measured time, or what a function says of it. */
@@ -113,6 +114,7 @@ export interface ResourceConfig {
 
 /** The whole configuration with its defaults in place, frozen. */
 export interface ResolvedBulkActionConfig {
+  /** Independent engines over which tenants are spread, each with an equal part of what is limited over all; see ADR 0008. */
   readonly shards: number;
   readonly resources: Readonly<Record<string, ResourceConfig>>;
   readonly keepResults: boolean;
@@ -349,6 +351,12 @@ const RELATIONS: readonly OptionRelation<ResolvedBulkActionConfig>[] = [
     option: 'congestion',
     expected: 'such that baseBackoffMs ≤ maxBackoffMs',
     holds: ({ congestion }) => congestion.baseBackoffMs <= congestion.maxBackoffMs,
+  },
+  {
+    option: 'shards',
+    expected:
+      'at most limits.queuedJobsMax, backpressure.burst, backpressure.readyQueueMaxSize and every concurrency of resources: each shard gets its part of them; raise those or lower this',
+    holds: isDivisible,
   },
 ];
 

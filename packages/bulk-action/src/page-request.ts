@@ -8,7 +8,8 @@ export interface PageRequest {
   readonly limit?: number | undefined;
 }
 
-const RULES = { cursor: textOption({ min: 1, max: 1000 }), limit: integerOption({ min: 1, max: 1000 }) };
+// The cursor over many shards holds one of each.
+const RULES = { cursor: textOption({ min: 1, max: 20_000 }), limit: integerOption({ min: 1, max: 1000 }) };
 
 /**
  * Completes and checks what a caller asks of a list.

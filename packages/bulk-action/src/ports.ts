@@ -183,6 +183,11 @@ export interface Leases {
     instanceId: string,
     max: number,
   ): Promise<{ readonly returned: number; readonly more: boolean }>;
+  /**
+   * Which part of the store answers for a group, where there are several that may fail each by itself: a call for leases of one
+   * part does not wait for another.
+   */
+  partOf?(key: GroupKey): number;
 }
 
 /** Removes what nobody needs any more, in bounded steps. */

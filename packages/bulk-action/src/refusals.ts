@@ -1,8 +1,9 @@
 import { ERRORS as FOUNDATION_ERRORS, type MillraceError, nearestKey, printable } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
 import type { GroupKey } from './model.js';
-import type { GroupAnswer } from './ports.js';
+import type { AddAnswer, GroupAnswer, GroupDefinition } from './ports.js';
 import { groupIdOf } from './rules/ids.js';
+import type { Shard } from './shard-port.js';
 import type { GroupStatus } from './states.js';
 
 /** What a step that changes a group came to. */
@@ -84,4 +85,35 @@ export function changeOf(key: GroupKey, answer: GroupAnswer): GroupChange {
   if (answer.kind === 'ended')
     throw ERRORS.create('GROUP_ENDED', { group: groupIdOf(key), status: answer.status });
   return changeOrEnd(key, answer);
+}
+
+/** What a shard answers to a new group, and to new jobs. */
+export type Made = Awaited<ReturnType<Shard['create']>>;
+export type Added = Awaited<ReturnType<Shard['add']>>;
+
+const claimedElsewhere = ({ key }: GroupDefinition): MillraceError =>
+  ERRORS.create('BACKEND_UNAVAILABLE', {
+    reason: `the group ${groupIdOf(key)} is claimed for another shard; open the store with as many shards as it has`,
+  });
+
+/**
+ * The answer of a store that is not one of several: there nobody makes claims.
+ * @param definition - of the group.
+ * @param answer - of the store.
+ * @throws MillraceError `BACKEND_UNAVAILABLE`: it is one of several all the same.
+ */
+export function madeHere(definition: GroupDefinition, answer: Made): Exclude<Made, 'elsewhere'> {
+  if (answer === 'elsewhere') throw claimedElsewhere(definition);
+  return answer;
+}
+
+/**
+ * The same for new jobs.
+ * @param definition - of their group.
+ * @param answer - of the store.
+ * @throws MillraceError `BACKEND_UNAVAILABLE`.
+ */
+export function addedHere(definition: GroupDefinition, answer: Added): AddAnswer {
+  if (answer.kind === 'elsewhere') throw claimedElsewhere(definition);
+  return answer;
 }

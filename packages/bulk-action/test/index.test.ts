@@ -50,6 +50,7 @@ describe('the package', () => {
       'RateLimiterService',
       'ReadyQueueService',
       'RedisKeyBuilder',
+      'ShardedStore',
       'Watcher',
       'Worker',
       'WorkerPool',

@@ -43,9 +43,9 @@ export function bulkStoreContract(name: string, open: OpenStore): void {
       }
     });
     // Only tests that are about the engine's own rate meet it.
-    const openOne: OpenStore = async (config = {}) => {
+    const openOne: OpenStore = async (config = {}, size) => {
       const backpressure = { globalRps: 0, ...config.backpressure };
-      const harness = await open({ ...config, backpressure });
+      const harness = await open({ ...config, backpressure }, size);
       harnesses.push(harness);
       return harness;
     };

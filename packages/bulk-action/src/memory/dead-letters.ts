@@ -1,6 +1,7 @@
-import type { DeadLetter, DeadLetterSignature, Page } from '../model.js';
+import type { DeadLetter, DeadLetterSignature } from '../model.js';
 import type { DeadLetterFilter, DeadLetterStore } from '../ports.js';
 import { groupIdOf } from '../rules/ids.js';
+import type { MarkedPage } from '../shard-port.js';
 import { hasEnded } from '../states.js';
 import type { DeadRecord } from './dead-records.js';
 import { expireAt, openRound, resumeRound } from './ending.js';
@@ -11,7 +12,10 @@ import { readPayload } from './views.js';
 
 /** Dead letters on the memory state. */
 export const memoryDeadLetters = (state: MemoryState): DeadLetterStore => ({
-  list: async (filter, limit, cursor) => state.step(() => list(state, filter, limit, cursor)),
+  async list(filter, limit, cursor) {
+    const { marks: _, ...page } = state.step(() => listLetters(state, filter, limit, cursor));
+    return page;
+  },
   signatures: async (filter, limit) => state.step(() => signatures(state, filter, limit)),
   redrive: async (filter, max) => state.step(() => forEach(state, filter, max, redrive)),
   purge: async (filter, max) => state.step(() => forEach(state, filter, max, removeDeadLetter)),
@@ -29,19 +33,24 @@ const matches = ({ key, jobId, signature, tenant }: DeadLetterFilter, letter: De
   (signature === undefined || letter.signature === signature) &&
   (tenant === undefined || letter.group.tenant === tenant);
 
-function list(
+/** Newest first. */
+export function listLetters(
   state: MemoryState,
   filter: DeadLetterFilter,
   limit: number,
   cursor: string | undefined,
-): Page<DeadLetter> {
+): MarkedPage<DeadLetter> {
   const before = cursor === undefined ? Number.POSITIVE_INFINITY : Number(cursor);
   const found = [...candidates(state, filter)].filter(
     (letter) => letter.seq < before && matches(filter, letter),
   );
   const page = found.slice(-limit).reverse();
   const last = page.at(-1);
-  return { items: page.map(view), ...(last && found.length > limit && { cursor: String(last.seq) }) };
+  return {
+    items: page.map(view),
+    marks: page.map(({ seq }) => String(seq)),
+    ...(last && found.length > limit && { cursor: String(last.seq) }),
+  };
 }
 
 function view(letter: DeadRecord): DeadLetter {

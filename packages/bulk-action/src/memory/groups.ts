@@ -1,5 +1,6 @@
 import type { GroupPatch, Moment, TenantPatch } from '../model.js';
 import type { AddAnswer, GroupAnswer, GroupDefinition, GroupStore, NewJob } from '../ports.js';
+import { type Added, addedHere, type Made, madeHere } from '../refusals.js';
 import { fingerprintOf } from '../rules/fingerprint.js';
 import { rescale } from '../rules/gcra.js';
 import { hasEnded } from '../states.js';
@@ -13,8 +14,16 @@ import { endQuietPause, noteProgress, watchGroup } from './watched.js';
 
 /** Groups and tenants on the memory state. */
 export const memoryGroups = (state: MemoryState): GroupStore => ({
-  create: async (definition) => state.step(() => create(state, definition)),
-  add: async (definition, jobs, incoming) => state.step(() => add(state, definition, jobs, incoming)),
+  create: async (definition) =>
+    madeHere(
+      definition,
+      state.step(() => create(state, definition)),
+    ),
+  add: async (definition, jobs, incoming) =>
+    addedHere(
+      definition,
+      state.step(() => add(state, definition, jobs, incoming)),
+    ),
   seal: async (key, total) => state.step(() => seal(state, key, total)),
   cancel: async (key) =>
     state.step(() => changeOpen(state, key, (group) => cutRound(state, group, 'CANCELLED', 'CANCELLED'))),
@@ -26,9 +35,11 @@ export const memoryGroups = (state: MemoryState): GroupStore => ({
   updateTenant: async (tenantId, patch) => state.step(() => updateTenant(state, tenantId, patch)),
 });
 
-function create(state: MemoryState, definition: GroupDefinition): 'created' | 'known' | 'conflict' {
+/** See Shard. */
+export function create(state: MemoryState, definition: GroupDefinition): Made {
   const known = state.groups.get(definition.key);
   if (known) return known.fingerprint === fingerprintOf(definition) ? 'known' : 'conflict';
+  if (state.claims.has(definition.key)) return 'elsewhere';
   register(state, definition);
   return 'created';
 }
@@ -50,13 +61,15 @@ function register(state: MemoryState, definition: GroupDefinition): GroupRecord 
   return group;
 }
 
-function add(
+/** See Shard. */
+export function add(
   state: MemoryState,
   definition: GroupDefinition,
   jobs: readonly NewJob[],
   incoming: number,
-): AddAnswer {
+): Added {
   const known = state.groups.get(definition.key);
+  if (!known && state.claims.has(definition.key)) return { kind: 'elsewhere' };
   const fresh = newOnes(jobs, known);
   if (known && fresh.length > 0 && (known.sealed || hasEnded(known.status)))
     return { kind: 'sealed', unknown: fresh.length };

@@ -7,6 +7,7 @@ import { groupIdOf } from '../rules/ids.js';
 import { newRateWindow, type RateWindow, ratePerSecond } from '../rules/rate-window.js';
 import { readyBound } from '../rules/ready-bound.js';
 import type { NonReadyReason } from '../states.js';
+import { ClaimRecords } from './claim-records.js';
 import { DeadRecords } from './dead-records.js';
 import { Deque } from './deque.js';
 import { IndexedHeap } from './indexed-heap.js';
@@ -96,6 +97,8 @@ export class MemoryState {
   readonly graves: Grave[] = [];
   readonly deadLetters = new DeadRecords();
   readonly instances = new Map<string, InstanceRecord>();
+  /** Of groups whose home this store is and that live in another one. */
+  readonly claims = new ClaimRecords();
   readonly nonReadyByReason: Reasons = {
     RATE_LIMITED: 0,
     API_THROTTLED: 0,

@@ -2,7 +2,6 @@ import type { Clock } from '@millrace/foundation';
 import type { ResolvedBulkActionConfig } from '../options.js';
 import type {
   Aggregations,
-  BulkStore,
   DeadLetterStore,
   Gate,
   GroupStore,
@@ -13,6 +12,7 @@ import type {
   WakeUps,
   Watch,
 } from '../ports.js';
+import type { BulkShard, Shard } from '../shard-port.js';
 import type { StoreViews } from '../store-views.js';
 import { memoryAggregations } from './aggregations.js';
 import { memoryDeadLetters } from './dead-letters.js';
@@ -21,6 +21,7 @@ import { memoryGroups } from './groups.js';
 import { memoryInstances } from './instances.js';
 import { memoryLeases } from './leases.js';
 import { memoryOnce } from './once.js';
+import { memoryShard } from './shard.js';
 import { MemoryState } from './state.js';
 import { memoryUpkeep } from './upkeep.js';
 import { memoryViews } from './views.js';
@@ -30,7 +31,7 @@ import { memoryWatch } from './watch.js';
  * The store in the memory of one process: the specification of every other store, and the embedded default. What it
  * holds ends with the process.
  */
-export class MemoryStore implements BulkStore {
+export class MemoryStore implements BulkShard {
   readonly groups: GroupStore;
   readonly views: StoreViews;
   readonly gate: Gate;
@@ -42,6 +43,7 @@ export class MemoryStore implements BulkStore {
   readonly instances: Instances;
   readonly once: IdempotencyStore;
   readonly wakeUps: WakeUps;
+  readonly shard: Shard;
 
   /**
    * @param config - the engine's.
@@ -59,6 +61,7 @@ export class MemoryStore implements BulkStore {
     this.aggregations = memoryAggregations(state);
     this.instances = memoryInstances(state);
     this.once = memoryOnce(state);
+    this.shard = memoryShard(state);
     this.wakeUps = {
       listen: (kind, ring) => state.listen(kind, ring),
       passOn: (kind) => state.step(() => state.ring(kind)),

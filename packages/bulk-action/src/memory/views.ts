@@ -5,6 +5,7 @@ import { largestShares } from '../rules/fair-share.js';
 import { groupIdOf } from '../rules/ids.js';
 import { ratePerSecond } from '../rules/rate-window.js';
 import { startTag } from '../rules/sfq.js';
+import type { MarkedPage } from '../shard-port.js';
 import type { JobStatus } from '../states.js';
 import type { GroupFilter, StoreViews } from '../store-views.js';
 import { slowBucket } from './congestion.js';
@@ -32,7 +33,10 @@ export const memoryViews = (state: MemoryState): StoreViews => ({
       const job = state.groups.get(key)?.jobs.get(jobId);
       return job && jobView(state, job);
     }),
-  groups: async (filter, limit, cursor) => state.step(() => listGroups(state, filter, limit, cursor)),
+  async groups(filter, limit, cursor) {
+    const { marks: _, ...page } = state.step(() => listGroups(state, filter, limit, cursor));
+    return page;
+  },
   jobs: async (key, { state: status }, limit, cursor) =>
     state.step(() => listJobs(state, state.groups.get(key), status, limit, cursor)),
   tenant: async (tenantId) =>
@@ -136,13 +140,14 @@ export function readPayload(payload: string): { payload?: unknown } {
 }
 
 /** Newest first: numbers of arrival from the cursor down, with holes where groups were removed. */
-function listGroups(
+export function listGroups(
   state: MemoryState,
   filter: GroupFilter,
   limit: number,
   cursor: string | undefined,
-): Page<GroupView> {
+): MarkedPage<GroupView> {
   const items: GroupView[] = [];
+  const marks: string[] = [];
   const matches = (group: GroupRecord) =>
     (filter.tenant === undefined || group.tenant === filter.tenant) &&
     (filter.tenantId === undefined || group.owner.id === filter.tenantId) &&
@@ -150,9 +155,11 @@ function listGroups(
   let seq = cursor === undefined ? state.lastSeq : Number(cursor);
   for (let looks = SCAN_MAX; seq > 0 && items.length < limit && looks > 0; seq--, looks--) {
     const group = state.groupsBySeq.get(seq);
-    if (group && matches(group)) items.push(groupView(state, group));
+    if (!group || !matches(group)) continue;
+    items.push(groupView(state, group));
+    marks.push(String(seq - 1));
   }
-  return { items, ...(seq > 0 && { cursor: String(seq) }) };
+  return { items, marks, ...(seq > 0 && { cursor: String(seq) }) };
 }
 
 function listJobs(

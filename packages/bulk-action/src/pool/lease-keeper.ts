@@ -148,18 +148,38 @@ export class LeaseKeeper<T extends HeldLease & Linked<T>> implements Service {
 
   async #renewAll(signal: AbortSignal): Promise<void> {
     this.#renewing = true;
-    const leases = [...this.#held].filter(({ lost }) => !lost);
-    try {
-      for (let from = 0; from < leases.length; from += RENEW_BATCH_MAX)
-        await this.#renew(leases.slice(from, from + RENEW_BATCH_MAX));
-    } catch (error) {
-      this.#reportFailure(error, leases.length);
+    // A part of the store that does not answer must not cost the leases of another: each is asked by itself.
+    const renewed = await Promise.all([...this.#byPart().values()].map((leases) => this.#renewPart(leases)));
+    if (renewed.includes(false)) {
       // Short leases leave no second to waste.
       const pauseMs = Math.min(PAUSE_AFTER_ERROR_MS, this.#everyMs / RENEWALS_PER_LEASE);
       await sleep(this.#environment.clock, pauseMs, signal);
       this.#bell.ring();
-    } finally {
-      this.#renewing = false;
+    }
+    this.#renewing = false;
+  }
+
+  #byPart(): Map<number, T[]> {
+    const { leases } = this.#environment.store;
+    const parts = new Map<number, T[]>();
+    for (const lease of this.#held) {
+      if (lease.lost) continue;
+      const part = leases.partOf?.(lease.job.key) ?? 0;
+      const same = parts.get(part);
+      if (same) same.push(lease);
+      else parts.set(part, [lease]);
+    }
+    return parts;
+  }
+
+  async #renewPart(leases: readonly T[]): Promise<boolean> {
+    try {
+      for (let from = 0; from < leases.length; from += RENEW_BATCH_MAX)
+        await this.#renew(leases.slice(from, from + RENEW_BATCH_MAX));
+      return true;
+    } catch (error) {
+      this.#reportFailure(error, leases.length);
+      return false;
     }
   }
 

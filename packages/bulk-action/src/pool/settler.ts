@@ -26,16 +26,12 @@ export interface Result {
 /**
  * Reports tries to the store, many in one call: what finishes in the same turn, and what finishes while a call is
  * under way. A call that failed is repeated with the same settlements until the store has taken them: the token makes
- * the repeat harmless.
+ * the repeat harmless. Each part of a store has calls of its own: one that does not answer holds up no result of another.
  */
 export class Settler {
   readonly #environment: PoolEnvironment;
-  readonly #givenUp = new AbortController();
-  /** Handed in, not sent. */
-  #queue: Result[] = [];
-  /** Sent, not answered; two at most, and no Set, see Line. */
-  #calls: readonly (readonly Result[])[] = [];
-  #scheduled = false;
+  readonly #parts = new Map<number, PartSettler>();
+  #givenUp = false;
 
   /** @param environment - store, clock and logger count. */
   constructor(environment: PoolEnvironment) {
@@ -47,10 +43,41 @@ export class Settler {
    * @param result - told what the store answered.
    */
   settle(result: Result): void {
-    if (this.#givenUp.signal.aborted) {
+    if (this.#givenUp) {
       result.answered(undefined);
       return;
     }
+    const part = this.#environment.store.leases.partOf?.(result.settlement.key) ?? 0;
+    let settler = this.#parts.get(part);
+    if (!settler) {
+      settler = new PartSettler(this.#environment);
+      this.#parts.set(part, settler);
+    }
+    settler.settle(result);
+  }
+
+  /** Waits for no answer any more, not even of a call that hangs; what is unanswered is answered with undefined. */
+  giveUp(): void {
+    this.#givenUp = true;
+    for (const settler of this.#parts.values()) settler.giveUp();
+  }
+}
+
+/** Reports tries to one part of the store. */
+class PartSettler {
+  readonly #environment: PoolEnvironment;
+  readonly #givenUp = new AbortController();
+  /** Handed in, not sent. */
+  #queue: Result[] = [];
+  /** Sent, not answered; two at most, and no Set, see Line. */
+  #calls: readonly (readonly Result[])[] = [];
+  #scheduled = false;
+
+  constructor(environment: PoolEnvironment) {
+    this.#environment = environment;
+  }
+
+  settle(result: Result): void {
     this.#queue.push(result);
     if (this.#scheduled || !this.#isCallDue()) return;
     // What finishes in the same turn goes with it.
@@ -61,7 +88,6 @@ export class Settler {
     });
   }
 
-  /** Waits for no answer any more, not even of a call that hangs; what is unanswered is answered with undefined. */
   giveUp(): void {
     this.#givenUp.abort();
     const unanswered = [...this.#calls, this.#queue].flat();

@@ -39,7 +39,7 @@ import { shutDown } from './shutdown.js';
 import { type PoolStatus, poolStatus } from './status.js';
 import { Sweeper } from './sweeper.js';
 import { Watcher } from './watcher.js';
-import { Worker } from './worker.js';
+import { Worker, type WorkerEnvironment } from './worker.js';
 
 /** What a pool is made of. */
 export interface WorkerPoolOptions {
@@ -123,7 +123,13 @@ export class WorkerPool implements Service {
       settler: this.#settler,
       onSettled,
     });
-    const work = { intake: this.#intake, work: this.#tries.work.bind(this.#tries), clock, log };
+    const work: WorkerEnvironment = {
+      intake: this.#intake,
+      work: this.#tries.work.bind(this.#tries),
+      partOf: (key) => store.leases.partOf?.(key) ?? 0,
+      clock,
+      log,
+    };
     this.#crew = new Crew((id) => new Worker(id, work));
     this.#heartbeats = new Heartbeats(environment, () => this.#describe());
     this.#lifecycle = new Lifecycle('WorkerPool', { start: () => this.#open(), stop: () => this.#close() });

@@ -1,4 +1,5 @@
 import { type Clock, type Logger, sleep, toWorkError } from '@millrace/foundation';
+import type { GroupKey } from '../model.js';
 import { WorkerState } from '../states.js';
 import { PAUSE_AFTER_ERROR_MS } from './environment.js';
 import type { Intake, TakenJob } from './intake.js';
@@ -10,6 +11,8 @@ export interface WorkerEnvironment {
   readonly intake: Pick<Intake, 'next'>;
   /** Runs a job; resolves when its result is on its way to the store, with undefined when there is none. */
   work(taken: TakenJob): Promise<ReportedTry | undefined>;
+  /** See Leases. */
+  readonly partOf?: ((key: GroupKey) => number) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -19,7 +22,7 @@ export interface WorkerEnvironment {
  *
  * It does not wait for the store to take a result: the settlement and the request for the next job go out together,
  * and the store works while this process does. It waits for the result before that one, so a store that is slow or
- * down meets two unstored results per worker at most.
+ * down meets two unstored results per worker at most; and where a store has parts, it waits for none of another part.
  */
 export class Worker {
   readonly id: string;
@@ -27,6 +30,8 @@ export class Worker {
   readonly #stopping = new AbortController();
   #state: WorkerState = WorkerState.IDLE;
   #running: TakenJob | undefined;
+  /** The last result for each part of the store, and for all. */
+  readonly #reportedTo = new Map<number, ReportedTry>();
   #reported: ReportedTry | undefined;
   #ended: Promise<void> | undefined;
 
@@ -66,14 +71,16 @@ export class Worker {
   }
 
   async #run(): Promise<void> {
-    const { intake, clock, log } = this.#environment;
+    const { intake, clock, log, partOf } = this.#environment;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {
         this.#running = await intake.next(signal);
         if (!this.#running) break;
-        const before = this.#reported;
+        const part = partOf?.(this.#running.job.key) ?? 0;
+        const before = this.#reportedTo.get(part);
         this.#reported = await this.#environment.work(this.#running);
+        if (this.#reported) this.#reportedTo.set(part, this.#reported);
         if (before && !before.stored) await before.whenStored();
       } catch (error) {
         const fields = { worker: this.id, job: this.currentJob, err: error };
@@ -83,7 +90,7 @@ export class Worker {
         this.#running = undefined;
       }
     }
-    await this.#reported?.whenStored();
+    await Promise.all([...this.#reportedTo.values()].map((reported) => reported.whenStored()));
     this.#state = WorkerState.STOPPED;
   }
 }

@@ -1,7 +1,8 @@
 import type { DeadLetter } from '../model.js';
 import type { DeadLetterFilter, DeadLetterStore } from '../ports.js';
+import type { MarkedPage } from '../shard-port.js';
 import type { EngineLink } from './engine-link.js';
-import { withPayload } from './views.js';
+import { markedPage, withPayload } from './views.js';
 
 /** Dead letters on Redis. */
 export const redisDeadLetters = (link: EngineLink): DeadLetterStore => {
@@ -11,12 +12,8 @@ export const redisDeadLetters = (link: EngineLink): DeadLetterStore => {
   };
   return {
     async list(filter, limit, cursor) {
-      const args = { ...filterOf(filter), limit, cursor: cursor ?? '-' };
-      const [next, ...items] = await link.run('listLetters', args);
-      return {
-        items: items.map((text) => letterOf(String(text))),
-        ...(Number(next) > 0 && { cursor: String(next) }),
-      };
+      const { marks: _, ...page } = await listLetters(link, filter, limit, cursor);
+      return page;
     },
     async signatures(filter, limit) {
       const { key, tenant } = filterOf(filter);
@@ -32,6 +29,17 @@ export const redisDeadLetters = (link: EngineLink): DeadLetterStore => {
     purge: (filter, max) => move('purge', filter, max),
   };
 };
+
+/** Newest first. */
+export async function listLetters(
+  link: EngineLink,
+  filter: DeadLetterFilter,
+  limit: number,
+  cursor: string | undefined,
+): Promise<MarkedPage<DeadLetter>> {
+  const args = { ...filterOf(filter), limit, cursor: cursor ?? '-' };
+  return markedPage(await link.run('listLetters', args), letterOf);
+}
 
 /** `*` and '' stand for "any". */
 const filterOf = ({ key, jobId, signature, tenant }: DeadLetterFilter) => ({

@@ -1,5 +1,6 @@
 import type { GroupPatch, Moment, TenantPatch } from '../model.js';
-import type { AddAnswer, GroupAnswer, GroupDefinition, GroupStore, NewJob } from '../ports.js';
+import type { GroupAnswer, GroupDefinition, GroupStore, NewJob } from '../ports.js';
+import { type Added, addedHere, type Made, madeHere } from '../refusals.js';
 import { fingerprintOf } from '../rules/fingerprint.js';
 import type { GroupStatus } from '../states.js';
 import type { EngineLink } from './engine-link.js';
@@ -9,9 +10,9 @@ const orNone = (value: number | undefined): number | string => value ?? '-';
 
 /** Groups and tenants on Redis. */
 export const redisGroups = (link: EngineLink): GroupStore => ({
-  create: async (definition) =>
-    (await link.run('createGroup', definitionOf(definition))) as 'created' | 'known' | 'conflict',
-  add: (definition, jobs, incoming) => add(link, definition, jobs, incoming),
+  create: async (definition) => madeHere(definition, await create(link, definition)),
+  add: async (definition, jobs, incoming) =>
+    addedHere(definition, await add(link, definition, jobs, incoming)),
   async seal(key, total) {
     const reply = await link.run('sealGroup', { key, total: orNone(total) });
     if (reply[0] === 'mismatch') return { kind: 'mismatch', registered: Number(reply[1]) };
@@ -47,16 +48,22 @@ function definitionOf(definition: GroupDefinition) {
   };
 }
 
-async function add(
+/** See Shard. */
+export const create = async (link: EngineLink, definition: GroupDefinition): Promise<Made> =>
+  (await link.run('createGroup', definitionOf(definition))) as Made;
+
+/** See Shard. */
+export async function add(
   link: EngineLink,
   definition: GroupDefinition,
   jobs: readonly NewJob[],
   incoming: number,
-): Promise<AddAnswer> {
+): Promise<Added> {
   const list: string[] = [];
   for (const job of jobs) list.push(job.id, bodyOf(job));
   const later = incoming - jobs.length;
   const [kind, ...rest] = await link.run('addJobs', { ...definitionOf(definition), later, jobs: list });
+  if (kind === 'elsewhere') return { kind: 'elsewhere' };
   if (kind === 'sealed') return { kind: 'sealed', unknown: Number(rest[0]) };
   if (kind === 'full') {
     const [scope, queued, max] = rest;

@@ -1,5 +1,5 @@
 /**
- * The engine on Redis: one Lua script per verb, all keys under one hash tag, any number of processes.
+ * The engine on Redis: one Lua script per verb, all keys of a shard under one hash tag, any number of processes.
  *
  * @packageDocumentation
  */

@@ -3,6 +3,8 @@ import { RedisConnection, type RedisConnectionOptions } from '@millrace/redis';
 import type { ResolvedBulkActionConfig } from '../options.js';
 import type { BulkStore } from '../ports.js';
 import type { RedisLocation } from '../redis-location.js';
+import { shardConfig } from '../rules/shard-config.js';
+import { ShardedStore } from '../sharding/store.js';
 import { RedisStore } from './store.js';
 
 /** What a connection takes from outside. */
@@ -12,23 +14,18 @@ export interface OpenStoreDependencies {
   readonly log?: Logger | undefined;
 }
 
-/** Closes the connection that was made for it. */
-class OwningRedisStore extends RedisStore {
-  readonly #connection: RedisConnection;
-
-  constructor(config: ResolvedBulkActionConfig, connection: RedisConnection, keyPrefix: string | undefined) {
-    super(config, { connection, keyPrefix });
-    this.#connection = connection;
-  }
-
-  override async stop(): Promise<void> {
-    await super.stop();
-    await this.#connection.stop();
-  }
-}
+/** Closes the connection with the store that it was made for. */
+const owning = (store: BulkStore, connection: RedisConnection): BulkStore => ({
+  ...store,
+  start: () => store.start(),
+  async stop() {
+    await store.stop();
+    await connection.stop();
+  },
+});
 
 /**
- * Makes a store with a connection of its own: it connects at the first call, and `stop` closes it. A `client` that is given lends
+ * Makes a store of `config.shards` shards with a connection of its own: it connects at the first call, and `stop` closes it. A `client` that is given lends
  * its address and credentials only, and stays its owner's.
  * @param config - the engine's; the same in every process.
  * @param location - see RedisLocation.
@@ -47,5 +44,11 @@ export function openRedisStore(
     ...(rng && { rng }),
     ...(log && { logger: log }),
   });
-  return new OwningRedisStore(config, connection, keyPrefix);
+  const { shards } = config;
+  if (shards === 1) return owning(new RedisStore(config, { connection, keyPrefix }), connection);
+  const stores = Array.from(
+    { length: shards },
+    (_, shard) => new RedisStore(shardConfig(config, shard), { connection, keyPrefix, shard, shards }),
+  );
+  return owning(new ShardedStore(config, stores, { log }), connection);
 }

@@ -26,6 +26,8 @@ const DEFINITION = [
 
 const CHANGED = "{'done', status, changed} | {'ended', status} | {'not-found'}";
 
+const CLAIM = '{key, shard, claimedMs, ageMs}';
+
 /** Declares a verb whose only key is `meta`: the others are built under its hash tag. */
 function verb<const A extends string, R>(
   name: string,
@@ -50,16 +52,25 @@ export const BULK_SCRIPTS = {
     name: 'open',
     file: lua('open'),
     keys: ['meta'],
-    args: ['layout'],
-    returns: 'the layout that is stored',
-    decode: Number,
+    args: ['layout', 'shards'],
+    returns: '{layout, shards}',
+    decode: values,
   }),
-  createGroup: verb('create-group', DEFINITION, 'created | known | conflict', String),
+  createGroup: verb('create-group', DEFINITION, 'created | known | conflict | elsewhere', String),
   addJobs: verb(
     'add-jobs',
     [...DEFINITION, 'later', 'jobs...'] as const,
-    "{'added', added, known, registered} | {'sealed', unknown} | {'full', scope, queued, max}",
+    "{'added', added, known, registered} | {'sealed', unknown} | {'full', scope, queued, max} | {'elsewhere'}",
     values,
+  ),
+  claimHome: verb('claim-home', ['key', 'shard'], `{'here'} | ${CLAIM}`, values),
+  readHome: verb('read-home', ['key'], `{'here'} | ${CLAIM} | {}`, values),
+  listHomes: verb('list-homes', ['ageMs', 'max'], '{key, shard, claimedMs, ageMs, …}', values),
+  checkHome: verb(
+    'check-home',
+    ['key', 'claimedMs', 'found'],
+    '1 it was that one, 0 it was another one or none',
+    Number,
   ),
   sealGroup: verb('seal-group', ['key', 'total'], `${CHANGED} | {'mismatch', registered}`, values),
   cancelGroup: verb('cancel-group', ['key'], CHANGED, values),
@@ -114,7 +125,7 @@ export const BULK_SCRIPTS = {
   listLetters: verb(
     'list-letters',
     ['key', 'jobId', 'signature', 'tenant', 'limit', 'cursor'],
-    '{cursor or 0, JSON of a DeadLetter…}',
+    '{cursor or 0, cursor behind it, JSON of a DeadLetter, …}',
     values,
   ),
   listSignatures: verb('list-signatures', ['key', 'tenant'], '{signature, count, lastFailedAt, …}', values),
@@ -158,7 +169,7 @@ export const BULK_SCRIPTS = {
   listGroups: verb(
     'list-groups',
     ['tenant', 'tenantId', 'status', 'limit', 'cursor', 'scanMax'],
-    '{cursor or 0, JSON of a GroupView…}',
+    '{cursor or 0, cursor behind it, JSON of a GroupView, …}',
     values,
   ),
   listJobs: verb(

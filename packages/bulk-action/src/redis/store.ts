@@ -1,8 +1,8 @@
 import { ERRORS as REDIS_ERRORS, type RedisConnection } from '@millrace/redis';
+import { ERRORS } from '../errors.js';
 import type { ResolvedBulkActionConfig } from '../options.js';
 import type {
   Aggregations,
-  BulkStore,
   DeadLetterStore,
   Gate,
   GroupStore,
@@ -14,6 +14,7 @@ import type {
   Watch,
 } from '../ports.js';
 import { RedisKeyBuilder } from '../services/redis-key-builder.js';
+import type { BulkShard, Shard } from '../shard-port.js';
 import type { StoreViews } from '../store-views.js';
 import { redisAggregations } from './aggregations.js';
 import { redisDeadLetters } from './dead-letters.js';
@@ -23,6 +24,7 @@ import { redisGroups } from './groups.js';
 import { redisInstances } from './instances.js';
 import { redisLeases } from './leases.js';
 import { redisOnce } from './once.js';
+import { redisShard } from './shard.js';
 import { redisUpkeep } from './upkeep.js';
 import { redisViews } from './views.js';
 import { RedisWakeUps } from './wake-ups.js';
@@ -39,10 +41,12 @@ export interface RedisStoreOptions {
   readonly keyPrefix?: string | undefined;
   /** Which of several independent engines under one prefix (0). */
   readonly shard?: number | undefined;
+  /** How many of them there are in all (1). */
+  readonly shards?: number | undefined;
 }
 
 /** The store on Redis: the same engine for any number of processes. */
-export class RedisStore implements BulkStore {
+export class RedisStore implements BulkShard {
   readonly groups: GroupStore;
   readonly views: StoreViews;
   readonly gate: Gate;
@@ -54,8 +58,10 @@ export class RedisStore implements BulkStore {
   readonly instances: Instances;
   readonly once: IdempotencyStore;
   readonly wakeUps: WakeUps;
+  readonly shard: Shard;
   readonly #link: EngineLink;
   readonly #bells: RedisWakeUps;
+  readonly #shards: number;
 
   /**
    * @param config - the engine's; the same in every process.
@@ -63,7 +69,8 @@ export class RedisStore implements BulkStore {
    * @param scripts - the scripts; tests load them with another `now`.
    */
   constructor(config: ResolvedBulkActionConfig, options: RedisStoreOptions, scripts?: BulkScripts) {
-    const { connection } = options;
+    const { connection, shards = 1 } = options;
+    this.#shards = shards;
     const link = new EngineLink(connection, new RedisKeyBuilder(options).base, config, scripts);
     this.#link = link;
     this.#bells = new RedisWakeUps(link);
@@ -77,18 +84,25 @@ export class RedisStore implements BulkStore {
     this.aggregations = redisAggregations(link);
     this.instances = redisInstances(link);
     this.once = redisOnce(link);
+    this.shard = redisShard(link);
     this.wakeUps = this.#bells;
   }
 
   /**
    * Checks that Redis answers, that it never deletes keys by itself, and that this release knows the layout of the data.
-   * @throws MillraceError `BACKEND_UNAVAILABLE`, `REDIS_MAY_EVICT`, `REDIS_LAYOUT_NEWER`.
+   * @throws MillraceError `BACKEND_UNAVAILABLE`, `REDIS_MAY_EVICT`, `REDIS_LAYOUT_NEWER`, `SHARDS_DIFFER`.
    */
   async start(): Promise<void> {
     await this.#link.requireNoEviction();
-    const found = await this.#link.run('open', { layout: LAYOUT });
-    if (found > LAYOUT) {
+    const given = this.#shards;
+    const [layout, shards] = await this.#link.run('open', { layout: LAYOUT, shards: given });
+    if (Number(layout) > LAYOUT) {
+      const found = Number(layout);
       throw REDIS_ERRORS.create('REDIS_LAYOUT_NEWER', { store: 'bulk-action', found, known: LAYOUT });
+    }
+    // With another number most tenants would be looked for in the wrong place.
+    if (Number(shards) !== given) {
+      throw ERRORS.create('SHARDS_DIFFER', { base: this.#link.base, found: Number(shards), given });
     }
   }
 

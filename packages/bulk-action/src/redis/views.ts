@@ -3,9 +3,11 @@ import type { ExplainFacts } from '../rules/explain.js';
 import { largestShares } from '../rules/fair-share.js';
 import { durationStatistics } from '../rules/histogram.js';
 import { groupIdOf } from '../rules/ids.js';
-import type { StoreViews } from '../store-views.js';
+import type { MarkedPage } from '../shard-port.js';
+import type { GroupFilter, StoreViews } from '../store-views.js';
 import { resourceStates, slownessOf } from './congestion-history.js';
 import type { EngineLink } from './engine-link.js';
+import type { Values } from './scripts.js';
 
 /** Records looked at for one page. */
 const SCAN_MAX = 10_000;
@@ -21,19 +23,9 @@ export const redisViews = (link: EngineLink): StoreViews => ({
     const text = await link.run('readJob', { key, jobId });
     return text === undefined ? undefined : jobOf(text);
   },
-  async groups({ tenant, tenantId, status }, limit, cursor) {
-    const [next, ...items] = await link.run('listGroups', {
-      tenant: tenant ?? '*',
-      tenantId: tenantId ?? '*',
-      status: status ?? '*',
-      limit,
-      cursor: cursor ?? '-',
-      scanMax: SCAN_MAX,
-    });
-    return {
-      items: items.map((text) => JSON.parse(String(text)) as GroupView),
-      ...(Number(next) > 0 && { cursor: String(next) }),
-    };
+  async groups(filter, limit, cursor) {
+    const { marks: _, ...page } = await listGroups(link, filter, limit, cursor);
+    return page;
   },
   async jobs(key, { state }, limit, cursor) {
     const [next, ...items] = await link.run('listJobs', {
@@ -62,6 +54,39 @@ export const redisViews = (link: EngineLink): StoreViews => ({
   slowness: async (key) => slownessOf(await link.run('readSlowness', { key })),
   explain: async (key, jobId) => parsed<ExplainFacts>(await link.run('explain', { key, jobId })),
 });
+
+/** Newest first. */
+export async function listGroups(
+  link: EngineLink,
+  { tenant, tenantId, status }: GroupFilter,
+  limit: number,
+  cursor: string | undefined,
+): Promise<MarkedPage<GroupView>> {
+  const reply = await link.run('listGroups', {
+    tenant: tenant ?? '*',
+    tenantId: tenantId ?? '*',
+    status: status ?? '*',
+    limit,
+    cursor: cursor ?? '-',
+    scanMax: SCAN_MAX,
+  });
+  return markedPage(reply, (text) => JSON.parse(text) as GroupView);
+}
+
+/**
+ * Reads a page with the cursors behind its items.
+ * @param reply - as a script made it: the cursor of the page or 0, then cursor and item in turn.
+ * @param itemOf - reads one item.
+ */
+export function markedPage<T>([next, ...rest]: Values, itemOf: (text: string) => T): MarkedPage<T> {
+  const items: T[] = [];
+  const marks: string[] = [];
+  for (let at = 0; at < rest.length; at += 2) {
+    marks.push(String(rest[at]));
+    items.push(itemOf(String(rest[at + 1])));
+  }
+  return { items, marks, ...(Number(next) > 0 && { cursor: String(next) }) };
+}
 
 const parsed = <T>(text: string | number | undefined): T | undefined =>
   text === undefined ? undefined : (JSON.parse(String(text)) as T);

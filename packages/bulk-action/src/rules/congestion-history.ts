@@ -24,5 +24,12 @@ export interface HistoryState {
 export function isPointDue({ pointMs }: HistoryState, nowMs: number, retentionMs: number): boolean {
   if (retentionMs === 0) return false;
   if (pointMs === undefined || nowMs < pointMs) return true;
-  return nowMs - pointMs >= Math.max(EVERY_MIN_MS, Math.ceil(retentionMs / POINTS_MAX));
+  return nowMs - pointMs >= pointEveryMs(retentionMs);
 }
+
+/**
+ * The least time between two points.
+ * @param retentionMs - how long they are kept.
+ */
+export const pointEveryMs = (retentionMs: number): number =>
+  Math.max(EVERY_MIN_MS, Math.ceil(retentionMs / POINTS_MAX));

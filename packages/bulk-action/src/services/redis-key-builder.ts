@@ -56,6 +56,8 @@ export const REDIS_KEYS = {
   deadLettersOfGroup: 'dlg:<group>',
   deadLettersOfSignature: 'dls:<hash>',
   once: 'once:<key>',
+  homes: 'dir',
+  homeAges: 'dirz',
   corrupt: 'corrupt',
   wakeFetch: 'w:fetch',
   wakeWork: 'w:work',

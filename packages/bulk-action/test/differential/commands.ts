@@ -108,6 +108,26 @@ type PresenceCommand =
     }
   | { readonly kind: 'release'; readonly key: string; readonly token: string };
 
+/** Asks a store as one of several shards. */
+type HomeCommand =
+  | { readonly kind: 'createHere'; readonly definition: GroupDefinition }
+  | {
+      readonly kind: 'addHere';
+      readonly definition: GroupDefinition;
+      readonly jobs: readonly NewJob[];
+      readonly incoming: number;
+    }
+  | { readonly kind: 'claimHome'; readonly key: GroupKey; readonly shard: number }
+  | { readonly kind: 'locate'; readonly key: GroupKey }
+  | { readonly kind: 'claims'; readonly ageMs: number; readonly max: number }
+  | {
+      readonly kind: 'checkHome';
+      readonly key: GroupKey;
+      readonly found: boolean;
+      /** Looked at before it was made anew. */
+      readonly stale?: true;
+    };
+
 /** Looks without changing anything. */
 export type LookCommand =
   | { readonly kind: 'group'; readonly key: GroupKey }
@@ -133,6 +153,7 @@ export type Command =
   | MoveCommand
   | AggregationCommand
   | PresenceCommand
+  | HomeCommand
   | LookCommand
   | { readonly kind: 'advance'; readonly ms: number };
 
@@ -145,5 +166,6 @@ export const COMMAND_KINDS = [
   ...['finish', 'release', 'group', 'result', 'job', 'explain', 'tenant', 'fairness', 'queues', 'signatures'],
   ...['resources', 'slowness', 'forgetSlowness'],
   ...['claim', 'claimGroup', 'renewAggregation', 'finishAggregation', 'failAggregation', 'results'],
+  ...['createHere', 'addHere', 'claimHome', 'locate', 'claims', 'checkHome'],
   ...['groups', 'jobs', 'dead letters', 'first page', 'other pages', 'advance'],
 ] as const satisfies readonly string[];

@@ -1,6 +1,8 @@
 import { seededRng } from '@millrace/foundation';
+import type { BulkActionConfig } from '../../src/options.js';
+import type { BulkShard } from '../../src/shard-port.js';
 import type { Tally } from '../simulation/chaos.js';
-import type { OpenStore, StoreHarness } from '../store-contract/tools.js';
+import type { StoreHarness } from '../store-contract/tools.js';
 import type { Command, LookCommand } from './commands.js';
 import { type Difference, differenceOf } from './equality.js';
 import { Labels } from './labels.js';
@@ -8,10 +10,13 @@ import { Script } from './script.js';
 import { Side } from './side.js';
 import { drawWorld, SIGNATURES, type World } from './world.js';
 
+/** Makes an empty store. */
+type OpenShard = (config?: BulkActionConfig) => Promise<StoreHarness<BulkShard>>;
+
 /** The two stores: the first is the one that the commands are drawn for. */
 export interface Pair {
-  readonly first: OpenStore;
-  readonly second: OpenStore;
+  readonly first: OpenShard;
+  readonly second: OpenShard;
 }
 
 /** Commands of one sequence. */

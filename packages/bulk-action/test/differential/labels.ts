@@ -12,6 +12,7 @@ import {
   type LookAnswer,
 } from '../../src/ports.js';
 import type { ExplainFacts } from '../../src/rules/explain.js';
+import type { GroupHome } from '../../src/shard-port.js';
 import type { Command, LeaseName } from './commands.js';
 import { filterName, labelIf } from './wanted.js';
 
@@ -114,7 +115,7 @@ export class Labels {
       case 'failAggregation':
         return [String(answer)];
       default:
-        return this.#lookDetails(command, answer);
+        return homeLabels(command, answer) ?? this.#lookDetails(command, answer);
     }
   }
 
@@ -217,6 +218,28 @@ export class Labels {
     const throttled = outcome.throttle ? ['throttled'] : [];
     const ended = groupStatus === 'COMPLETED' ? ['ends the group'] : [];
     return [kind, `as ${jobStatus}`, ...(outcome.dead ? ['dead'] : []), ...throttled, ...ended];
+  }
+}
+
+function homeLabels(command: Command, answer: unknown): string[] | undefined {
+  switch (command.kind) {
+    case 'createHere':
+      return [answer as string];
+    case 'addHere':
+      return [(answer as { readonly kind: string }).kind];
+    case 'claimHome':
+    case 'locate': {
+      const home = answer as GroupHome | undefined;
+      if (typeof home !== 'object') return [home ?? 'unknown'];
+      if (command.kind === 'locate') return ['elsewhere'];
+      return [labelIf(home.shard === command.shard, 'claimed', 'told of another')];
+    }
+    case 'claims':
+      return [labelIf((answer as readonly unknown[]).length > 0, 'some', 'none')];
+    case 'checkHome':
+      return [String(answer)];
+    default:
+      return undefined;
   }
 }
 

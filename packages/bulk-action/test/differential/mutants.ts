@@ -1,20 +1,21 @@
 import type { BulkActionConfig } from '../../src/options.js';
 import type { BulkStore, GroupDefinition } from '../../src/ports.js';
+import type { BulkShard } from '../../src/shard-port.js';
 
 /** A store that is wrong in one point. */
 export interface Mutant {
   readonly name: string;
   /** Wrong in what it does. */
-  readonly mutate?: (store: BulkStore) => Parts;
+  readonly mutate?: (store: BulkShard) => Parts;
   /** Wrong in what it was told: as if it did not read this setting. */
   readonly configure?: (config: BulkActionConfig) => BulkActionConfig;
 }
 
 /** Members that take the place of a store's own. */
-export type Parts = { readonly [Port in keyof BulkStore]?: Partial<BulkStore[Port]> };
+export type Parts = { readonly [Port in keyof BulkShard]?: Partial<BulkShard[Port]> };
 
 /** The store with some of its members replaced. */
-export const withParts = (store: BulkStore, parts: Parts): BulkStore => ({
+export const withParts = (store: BulkShard, parts: Parts): BulkShard => ({
   groups: { ...store.groups, ...parts.groups },
   views: { ...store.views, ...parts.views },
   gate: { ...store.gate, ...parts.gate },
@@ -25,6 +26,7 @@ export const withParts = (store: BulkStore, parts: Parts): BulkStore => ({
   aggregations: { ...store.aggregations, ...parts.aggregations },
   instances: { ...store.instances, ...parts.instances },
   once: { ...store.once, ...parts.once },
+  shard: { ...store.shard, ...parts.shard },
   wakeUps: store.wakeUps,
   start: () => store.start(),
   stop: () => store.stop(),

@@ -1,6 +1,6 @@
 import type { Rng } from '@millrace/foundation';
 import { type Outcome } from '../../src/lease.js';
-import type { GroupPatch, TenantPatch } from '../../src/model.js';
+import type { GroupPatch } from '../../src/model.js';
 import {
   type DeadLetterFilter,
   type GroupDefinition,
@@ -11,13 +11,13 @@ import { JobStatus, NonReadyReason, PriorityLevel } from '../../src/states.js';
 import { numbers } from '../store-contract/tools.js';
 import { drawAggregation, drawSpite, drawSuccess, isAggregation } from './aggregation-script.js';
 import type { Command, LeaseName, ListCommand, NamedSettlement } from './commands.js';
+import { drawHome } from './home-script.js';
 import { Memories } from './memories.js';
 import { Mood } from './mood.js';
 import {
   drawGroupFilter,
-  drawRps,
+  drawLimits,
   drawThrottle,
-  drawWeight,
   NOBODY,
   NOWHERE,
   PAYLOADS,
@@ -41,18 +41,22 @@ export class Script {
   readonly #mood: Mood;
   /** Whether results are added up in this sequence. */
   readonly #aggregates: boolean;
+  /** Draws by itself: the rest of a sequence goes on as if it had not. */
+  readonly #homes: Rng;
   #fresh = 0;
 
   constructor(
     readonly rng: Rng,
     readonly world: World,
   ) {
+    this.#homes = rng.fork('homes');
     this.#mood = new Mood(rng);
     this.#aggregates = this.#mood.isSpiteful || rng.chance(0.4);
   }
 
   /** The next command. */
   next(): Command {
+    if (this.#homes.chance(0.04)) return drawHome(this.#homes, this.world.keys);
     const spite =
       this.#mood.isSpiteful && this.rng.chance(0.4) ? drawSpite(this.rng, this.memories) : undefined;
     if (spite) return spite;
@@ -100,7 +104,7 @@ export class Script {
           ...(rng.chance(0.3) && { asDate: true }),
         };
       case 'updateTenant':
-        return { kind, tenantId: this.#tenantId(), patch: this.#limits() };
+        return { kind, tenantId: this.#tenantId(), patch: drawLimits(rng) };
       case 'fetch':
       case 'dispatch':
         return { kind, max: this.#many(6) };
@@ -275,21 +279,11 @@ export class Script {
     return { kind: 'seal', key, ...(total !== undefined && { total }) };
   }
 
-  #limits(): TenantPatch {
-    const { rng } = this;
-    return {
-      ...(rng.chance(0.4) && { weight: drawWeight(rng) }),
-      ...(rng.chance(0.4) && { rps: rng.chance(0.5) ? null : drawRps(rng) }),
-      ...(rng.chance(0.3) && { burst: rng.pick([null, 1, 2, 5]) }),
-      ...(rng.chance(0.4) && { concurrency: rng.pick([null, null, 1, 2, 4]) }),
-    };
-  }
-
   #groupPatch(): GroupPatch {
     const { rng } = this;
     const deadline = rng.pick([null, null, Math.floor(this.memories.elapsedMs) + rng.pick(DELAYS)]);
     return {
-      ...this.#limits(),
+      ...drawLimits(rng),
       ...(rng.chance(0.3) && { priorityLevel: rng.pick(Object.values(PriorityLevel)) }),
       ...(rng.chance(0.1) && { timeoutMs: rng.pick([1000, 60_000]) }),
       ...(rng.chance(0.2) && { deadline }),

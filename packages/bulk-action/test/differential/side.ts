@@ -2,6 +2,7 @@ import type { LeaseRef, ReserveAnswer } from '../../src/lease.js';
 import type { GroupPatch, Page } from '../../src/model.js';
 import type { GroupDefinition, NewJob } from '../../src/ports.js';
 import type { ExplainFacts, ScopeFacts } from '../../src/rules/explain.js';
+import type { BulkShard, GroupHome } from '../../src/shard-port.js';
 import type { StoreHarness } from '../store-contract/tools.js';
 import type { Command, LeaseName, ListCommand } from './commands.js';
 
@@ -27,7 +28,7 @@ export class Side {
   #open: OpenList | undefined;
   #zero = 0;
 
-  constructor(readonly harness: StoreHarness) {}
+  constructor(readonly harness: StoreHarness<BulkShard>) {}
 
   /** The store's time. */
   now(): Promise<number> {
@@ -137,6 +138,29 @@ export class Side {
         return aggregations.finish(command.key, command.round, command.token, command.data);
       case 'failAggregation':
         return aggregations.fail(command.key, command.round, command.token, command.message);
+      default:
+        return this.#atHome(command);
+    }
+  }
+
+  async #atHome(command: Command): Promise<unknown> {
+    const { shard } = this.harness.store;
+    switch (command.kind) {
+      case 'createHere':
+        return shard.create(command.definition);
+      case 'addHere':
+        return shard.add(command.definition, command.jobs, command.incoming);
+      case 'claimHome':
+        return comparableHome(await shard.claim(command.key, command.shard));
+      case 'locate':
+        return comparableHome(await shard.locate(command.key));
+      case 'claims':
+        return (await shard.claims(command.ageMs, command.max)).map(comparableHome);
+      case 'checkHome': {
+        const home = await shard.locate(command.key);
+        const claimedMs = typeof home === 'object' ? home.claimedMs - (command.stale ? 1 : 0) : 1;
+        return shard.check(command.key, claimedMs, command.found);
+      }
       default:
         return this.#look(command);
     }
@@ -277,6 +301,13 @@ export class Side {
     const at = this.#zero + deadline;
     return { ...patch, deadline: asDate ? new Date(at) : at };
   }
+}
+
+/** When it was claimed is the store's own time: how long ago that is can be compared. */
+function comparableHome(home: GroupHome | undefined): unknown {
+  if (typeof home !== 'object') return home;
+  const { claimedMs: _, ...rest } = home;
+  return rest;
 }
 
 /** Groups and jobs by their id, dead letters by their job's. */

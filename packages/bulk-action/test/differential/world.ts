@@ -1,6 +1,6 @@
 import type { Rng } from '@millrace/foundation';
 import { ERRORS } from '../../src/errors.js';
-import type { GroupKey } from '../../src/model.js';
+import type { GroupKey, TenantPatch } from '../../src/model.js';
 import type { BulkActionConfig } from '../../src/options.js';
 import type { GroupDefinition } from '../../src/ports.js';
 import { signatureOf } from '../../src/rules/signature.js';
@@ -108,7 +108,7 @@ function drawDefinition(rng: Rng, tenant: string, id: string, tenantId: string):
 }
 
 /** Some whose quotients are no binary fractions: a store that rounds tags orders ties differently. */
-export const drawWeight = (rng: Rng): number => rng.pick([1, 1, 1, 2, 3, 0.7, 10]);
+const drawWeight = (rng: Rng): number => rng.pick([1, 1, 1, 2, 3, 0.7, 10]);
 
 /** Which groups to list. */
 export const drawGroupFilter = (rng: Rng, namespaces: readonly string[], tenantId: string): GroupFilter => ({
@@ -126,7 +126,15 @@ export const drawThrottle = (rng: Rng) => {
   return { throttle: { ...asked, random: rng.next() } };
 };
 
-export const drawRps = (rng: Rng): number => rng.pick([0.3, 1, 3, 7, 20, 100]);
+const drawRps = (rng: Rng): number => rng.pick([0.3, 1, 3, 7, 20, 100]);
+
+/** What is to change in a tenant or a group. */
+export const drawLimits = (rng: Rng): TenantPatch => ({
+  ...(rng.chance(0.4) && { weight: drawWeight(rng) }),
+  ...(rng.chance(0.4) && { rps: rng.chance(0.5) ? null : drawRps(rng) }),
+  ...(rng.chance(0.3) && { burst: rng.pick([null, 1, 2, 5]) }),
+  ...(rng.chance(0.4) && { concurrency: rng.pick([null, null, 1, 2, 4]) }),
+});
 
 const sometimes = <T>(rng: Rng, probability: number, values: readonly T[]): T | undefined =>
   rng.chance(probability) ? rng.pick(values) : undefined;

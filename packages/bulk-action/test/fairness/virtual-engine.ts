@@ -1,6 +1,6 @@
 import { type Rng, seededRng, sleep } from '@millrace/foundation';
 import { BulkActionService } from '../../src/bulk-action-service.js';
-import { MemoryStore } from '../../src/memory/store.js';
+import { openMemoryStore } from '../../src/memory/open-store.js';
 import type { GroupInput, QueuesView } from '../../src/model.js';
 import {
   type BulkActionConfig,
@@ -47,7 +47,7 @@ export class VirtualEngine {
     this.clock = new VirtualClock({ latenessMs, rng: rng.fork('lateness') });
     const { clock } = this;
     this.config = resolveBulkActionConfig(options.config);
-    this.store = new MemoryStore(this.config, { clock });
+    this.store = openMemoryStore(this.config, { clock });
     const { store, recording } = recorded(this.store, { clock, roundTripMs, onStep });
     this.recording = recording;
     this.service = new BulkActionService({ store: this.store, config: this.config, clock, rng });

@@ -1,4 +1,5 @@
 import type { BULK_SCRIPTS } from '../../src/redis/scripts.js';
+import type { BulkShard } from '../../src/shard-port.js';
 import type { LeaseTuple, StoreHarness } from '../store-contract/tools.js';
 
 /** A verb of the store. */
@@ -22,6 +23,6 @@ export interface Act {
   /** Changes nothing the first time either. */
   readonly idle?: true;
   /** What has to happen before. */
-  readonly before?: (harness: StoreHarness, held: Held) => Promise<unknown>;
-  readonly act: (harness: StoreHarness, held: Held) => Promise<unknown>;
+  readonly before?: (harness: StoreHarness<BulkShard>, held: Held) => Promise<unknown>;
+  readonly act: (harness: StoreHarness<BulkShard>, held: Held) => Promise<unknown>;
 }

@@ -3,6 +3,8 @@ import { redisSandbox } from '@millrace/testkit';
 import { type BulkActionConfig, resolveBulkActionConfig } from '../../src/options.js';
 import { BULK_SCRIPTS } from '../../src/redis/scripts.js';
 import { RedisStore } from '../../src/redis/store.js';
+import type { BulkShard } from '../../src/shard-port.js';
+import { ShardedStore } from '../../src/sharding/store.js';
 import type { StoreHarness } from '../store-contract/tools.js';
 
 /** Instead of TIME: microseconds in a key of the engine, which the test moves. */
@@ -17,7 +19,8 @@ end
 
 /** The shipped scripts with a clock that the test moves. */
 export const CLOCKED_SCRIPTS = loadScripts(BULK_SCRIPTS, { includes: { now: TEST_NOW } });
-const START_MS = Date.UTC(2026, 0, 1);
+/** When the clock of a store begins. */
+export const START_MS = Date.UTC(2026, 0, 1);
 
 /**
  * A store whose time the test moves. Opened again under the same prefix it goes on at the same time.
@@ -28,7 +31,7 @@ export async function openClocked(
   connection: RedisConnection,
   keyPrefix: string,
   given: BulkActionConfig = {},
-): Promise<StoreHarness> {
+): Promise<StoreHarness<BulkShard>> {
   const clockKey = `${keyPrefix}{0}:clock`;
   const config = resolveBulkActionConfig(given);
   await connection.call('SET', [clockKey, START_MS * 1000, 'NX']);
@@ -42,6 +45,35 @@ export async function openClocked(
   return { store, config, now: async () => nowMs, advance: move, jump: move, close: () => store.stop() };
 }
 
+/**
+ * Several stores as one, whose time the test moves; each has the whole limits, as test/sharding/open-sharded.ts says.
+ * @param connection - stays the caller's.
+ * @param keyPrefix - before the hash tag.
+ * @param shards - how many.
+ */
+async function openClockedShards(
+  connection: RedisConnection,
+  keyPrefix: string,
+  shards: number,
+  given: BulkActionConfig = {},
+): Promise<StoreHarness> {
+  const config = resolveBulkActionConfig(given);
+  let nowMs = START_MS;
+  const move = async (ms: number) => {
+    nowMs += ms;
+    for (let shard = 0; shard < shards; shard++)
+      await connection.call('SET', [`${keyPrefix}{${shard}}:clock`, Math.round(nowMs * 1000)]);
+  };
+  await move(0);
+  const stores = Array.from(
+    { length: shards },
+    (_, shard) => new RedisStore(config, { connection, keyPrefix, shard, shards }, CLOCKED_SCRIPTS),
+  );
+  const store = new ShardedStore(config, stores);
+  await store.start();
+  return { store, config, now: async () => nowMs, advance: move, jump: move, close: () => store.stop() };
+}
+
 let opened = 0;
 
 /** One connection and sandbox for a test file; the stores of its tests have prefixes of their own. */
@@ -50,6 +82,8 @@ async function openRedisServer() {
   const connection = new RedisConnection({ url: sandbox.url });
   return {
     open: (config?: BulkActionConfig) => openClocked(connection, `${sandbox.namespace}${++opened}:`, config),
+    openShards: (shards: number, config?: BulkActionConfig) =>
+      openClockedShards(connection, `${sandbox.namespace}${++opened}:`, shards, config),
     async close(): Promise<void> {
       await connection.stop();
       await sandbox[Symbol.asyncDispose]();
@@ -60,9 +94,15 @@ async function openRedisServer() {
 let server: Promise<Awaited<ReturnType<typeof openRedisServer>>> | undefined;
 
 /** A store on the file's own sandbox. */
-export async function openRedis(config?: BulkActionConfig): Promise<StoreHarness> {
+export async function openRedis(config?: BulkActionConfig): Promise<StoreHarness<BulkShard>> {
   server ??= openRedisServer();
   return (await server).open(config);
+}
+
+/** Several stores as one on the file's own sandbox. */
+export async function openRedisShards(shards: number, config?: BulkActionConfig): Promise<StoreHarness> {
+  server ??= openRedisServer();
+  return (await server).openShards(shards, config);
 }
 
 /** Ends what `openRedis` opened; after the file. */

@@ -1,3 +1,4 @@
+import type { BulkShard } from '../../src/shard-port.js';
 import { result } from '../store-contract/aggregating.js';
 import { refused } from '../store-contract/slowing.js';
 import {
@@ -16,6 +17,7 @@ import {
   success,
 } from '../store-contract/tools.js';
 import type { Act, Held, ScriptName } from './act.js';
+import { START_MS } from './redis-fixture.js';
 import { AGGREGATION_ACTS } from './repeated-aggregations.js';
 
 const RANDOMS = [0.5, 0.25, 0.75, 0.125];
@@ -293,6 +295,55 @@ const LOOKS = {
   explain: [look(({ store }) => store.views.explain('u/slow', 'j1'))],
 } satisfies Partial<Record<ScriptName, readonly Act[]>>;
 
+const AGE_MS = 1000;
+
+/** Ages a claim, so that it is looked at and made anew. */
+const claimBefore = async ({ store, advance }: StoreHarness<BulkShard>) => {
+  await store.shard.claim('/guest', 2);
+  await advance(AGE_MS);
+};
+
+/** When `claimBefore` has made it: busyStore lets 1001 ms pass. */
+const CLAIM_TIME = START_MS + 1001;
+
+const HOMES = {
+  claimHome: [
+    { what: 'claim', again: 'same', act: ({ store }) => store.shard.claim('/guest', 2) },
+    {
+      what: 'claim anew',
+      again: 'same',
+      before: claimBefore,
+      act: ({ store }) => store.shard.claim('/guest', 2),
+    },
+    {
+      what: 'claim what another has claimed',
+      again: 'same',
+      idle: true,
+      before: claimBefore,
+      act: ({ store }) => store.shard.claim('/guest', 1),
+    },
+  ],
+  readHome: [
+    look(({ store }) => store.shard.locate('t/work'), 'here'),
+    { ...look(({ store }) => store.shard.locate('/guest'), 'elsewhere'), before: claimBefore },
+  ],
+  listHomes: [{ ...look(({ store }) => store.shard.claims(AGE_MS, 9)), before: claimBefore }],
+  checkHome: [
+    {
+      what: 'remove a claim without a group',
+      again: 'told',
+      before: claimBefore,
+      act: ({ store }) => store.shard.check('/guest', CLAIM_TIME, false),
+    },
+    {
+      what: 'keep a claim',
+      again: 'told',
+      before: claimBefore,
+      act: ({ store }) => store.shard.check('/guest', CLAIM_TIME, true),
+    },
+  ],
+} satisfies Partial<Record<ScriptName, readonly Act[]>>;
+
 /** Every verb of the store with its uses: a new verb without an entry does not compile. */
 export const ACTS: Readonly<Record<ScriptName, readonly Act[]>> = {
   ...CHANGES_OF_GROUPS,
@@ -300,5 +351,6 @@ export const ACTS: Readonly<Record<ScriptName, readonly Act[]>> = {
   ...LEASES,
   ...AGGREGATION_ACTS,
   ...PRESENCE,
+  ...HOMES,
   ...LOOKS,
 };

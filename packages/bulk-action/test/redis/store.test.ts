@@ -3,4 +3,4 @@ import { bulkStoreContract } from '../store-contract-suite.js';
 import { closeRedis, openRedis } from './redis-fixture.js';
 
 afterAll(closeRedis);
-bulkStoreContract('redis', openRedis);
+bulkStoreContract('redis', (config) => openRedis(config));

@@ -54,7 +54,7 @@ export function claiming(open: OpenStore): void {
   });
 
   it('the one that has waited longest comes first, and only those whose types are known', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     const { aggregations } = harness.store;
     for (const key of ['/c', '/b', '/a']) {
       await aggregating(harness, key, 1);

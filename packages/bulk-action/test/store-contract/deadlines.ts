@@ -70,7 +70,7 @@ export function watchingDeadlines(open: OpenStore): void {
   });
 
   it('10,000 groups end in bounded steps', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     const { store } = harness;
     for (const start of numbers(100)) {
       const keys = numbers(100).map((n) => `t${n}/g${start}`);

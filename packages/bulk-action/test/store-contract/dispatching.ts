@@ -64,7 +64,7 @@ export function dispatching(open: OpenStore): void {
   });
 
   it('while ready is full nothing moves', async () => {
-    const harness = await open({ backpressure: { readyQueueMaxSize: 2 } });
+    const harness = await open({ backpressure: { readyQueueMaxSize: 2 } }, 'one shard');
     const instance = new Instance(harness);
     await fill(harness, group('/g'), 2);
     await settle(harness, retry((await instance.exactly(1))[0]));
@@ -131,7 +131,7 @@ export function returning(open: OpenStore): void {
   });
 
   it('a job whose turn it is not waits for it at the head of its lane', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     const instance = new Instance(harness);
     await fill(harness, group('a/g'), 4);
     const [first] = await instance.exactly(2);
@@ -149,7 +149,7 @@ export function returning(open: OpenStore): void {
 /** Due jobs in their turn, and those nobody wants any more. */
 export function returningInTurn(open: OpenStore): void {
   it('a retry that comes in its turn is charged like any other job', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     const instance = new Instance(harness);
     await waiting(harness, 'a/g', 30, 1000);
     await harness.advance(1001);
@@ -204,7 +204,7 @@ export function admitting(open: OpenStore): void {
   });
 
   it('refused: paused, full group, full tenant, full ready, not its turn', async () => {
-    const harness = await open({ backpressure: { readyQueueMaxSize: 3 } });
+    const harness = await open({ backpressure: { readyQueueMaxSize: 3 } }, 'one shard');
     const { gate, groups } = harness.store;
     const instance = new Instance(harness);
     const refused = async (key: string, jobId: string, reason: string) => {

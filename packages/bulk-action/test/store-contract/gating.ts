@@ -38,7 +38,7 @@ export function bounding(open: OpenStore): void {
   });
 
   it('while no drain is known: max(fetchBatchSize, 2 × slots)', async () => {
-    const harness = await open({ workerPool: { fetchBatchSize: 7 } });
+    const harness = await open({ workerPool: { fetchBatchSize: 7 } }, 'one shard');
     await fill(harness, group('/g'), 50);
     expect(await harness.store.gate.fetch(50)).toMatchObject({ ready: 7, room: false });
     expect(await harness.store.views.queues()).toMatchObject({ ready: 7, readyBound: 7 });
@@ -48,7 +48,7 @@ export function bounding(open: OpenStore): void {
   });
 
   it('with a drain: the waiting slots and what the horizon drains', async () => {
-    const harness = await open({ workerPool: { fetchBatchSize: 40 } });
+    const harness = await open({ workerPool: { fetchBatchSize: 40 } }, 'one shard');
     const instance = new Instance(harness, 'one', 4);
     await fill(harness, group('/g'), 100);
     await succeed(harness, await instance.exactly(20));
@@ -75,7 +75,7 @@ export function bounding(open: OpenStore): void {
 /** A full ready. */
 export function filled(open: OpenStore): void {
   it('readyQueueMaxSize is the ceiling: while ready is full nothing is taken', async () => {
-    const harness = await open({ backpressure: { readyQueueMaxSize: 10 } });
+    const harness = await open({ backpressure: { readyQueueMaxSize: 10 } }, 'one shard');
     const instance = new Instance(harness);
     await fill(harness, group('/g'), 20);
     expect(await instance.fetch(50)).toMatchObject({ ready: 10, room: false });
@@ -211,7 +211,7 @@ export function limiting(open: OpenStore): void {
   );
 
   it('the engine: globalRps and burst', async () => {
-    const harness = await open({ backpressure: { globalRps: SLOW_RPS, burst: 2 } });
+    const harness = await open({ backpressure: { globalRps: SLOW_RPS, burst: 2 } }, 'one shard');
     const instance = new Instance(harness);
     for (const key of ['/a', '/b', '/c']) await fill(harness, group(key), 2);
     const answer = await instance.fetch();

@@ -62,7 +62,7 @@ export function waking(open: OpenStore): void {
   });
 
   it('fetch or work: ready gets room, a cap or a limit is free', async () => {
-    const harness = await open({ backpressure: { readyQueueMaxSize: 2 } });
+    const harness = await open({ backpressure: { readyQueueMaxSize: 2 } }, 'one shard');
     const { groups } = harness.store;
     const instance = new Instance(harness);
     // Workers that wait take turns themselves.

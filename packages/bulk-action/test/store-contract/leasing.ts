@@ -194,7 +194,7 @@ export function givingBack(open: OpenStore): void {
   });
 
   it('to the head of its lane when the gate refuses', async () => {
-    const harness = await open({ backpressure: { readyQueueMaxSize: 2 } });
+    const harness = await open({ backpressure: { readyQueueMaxSize: 2 } }, 'one shard');
     const { leases, groups } = harness.store;
     const instance = new Instance(harness);
     await fill(harness, group('/g'), 3);

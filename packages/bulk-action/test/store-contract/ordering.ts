@@ -50,7 +50,7 @@ export function ordering(open: OpenStore): void {
   });
 
   it('tenants share by weight, whatever they have queued', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     await harness.store.groups.updateTenant('b', { weight: 3 });
     await fill(harness, group('a/g'), 200);
     await fill(harness, group('b/g'), 60);
@@ -67,7 +67,7 @@ export function ordering(open: OpenStore): void {
   });
 
   it('a hundred groups of one tenant get one share', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     for (const n of numbers(100)) await fill(harness, group(`many/g${n}`), 2);
     await fill(harness, group('one/g'), 60);
     const order = (await new Instance(harness).take(100)).map(({ tenant }) => tenant);
@@ -83,7 +83,7 @@ export function ordering(open: OpenStore): void {
   });
 
   it('a group without tenant counts with its own effective weight', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     await fill(harness, group('/high', { priorityLevel: 'high' }), 200);
     await fill(harness, group('/low', { priorityLevel: 'low' }), 50);
     const order = keysOf(await new Instance(harness).take(120));
@@ -91,7 +91,7 @@ export function ordering(open: OpenStore): void {
   });
 
   it('a job counts its cost, or where a function charges what that said', async () => {
-    const harness = await open({ fairQueue: { charge: () => 1 } });
+    const harness = await open({ fairQueue: { charge: () => 1 } }, 'one shard');
     await fill(harness, group('a/g'), jobs(50, { cost: 5 }));
     await fill(harness, group('b/g'), jobs(50, { cost: 5, charge: 1 }));
     await fill(harness, group('c/g'), jobs(50));
@@ -104,7 +104,7 @@ export function ordering(open: OpenStore): void {
 /** Who comes, leaves and comes back. */
 export function arriving(open: OpenStore): void {
   it('a newcomer behind thousands of queued jobs is served next', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     for (const n of numbers(5)) await fill(harness, group('old/g'), jobs(1000, {}, `${n}-`));
     const instance = new Instance(harness);
     await instance.take(100);
@@ -114,7 +114,7 @@ export function arriving(open: OpenStore): void {
   });
 
   it('leaving and coming back earns no credit', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     const instance = new Instance(harness);
     await fill(harness, group('a/g'), 300);
     await fill(harness, group('b/g'), 1);
@@ -127,7 +127,7 @@ export function arriving(open: OpenStore): void {
     ['tenants', 'a/g', 'b/g'],
     ['groups of a tenant', 't/a', 't/b'],
   ])('what %s owe is forgotten when a busy period is over', async (_, heavy, light) => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     const instance = new Instance(harness);
     await fill(harness, group(heavy), [job('huge', { cost: 1000 })]);
     await instance.finish();
@@ -137,7 +137,7 @@ export function arriving(open: OpenStore): void {
   });
 
   it('costs nothing when a busy period is over', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     const instance = new Instance(harness);
     await fill(harness, group('a/g'), 200);
     await instance.finish();
@@ -150,7 +150,7 @@ export function arriving(open: OpenStore): void {
 /** Who comes next when the weights move. */
 export function reordering(open: OpenStore): void {
   it('a new weight acts on work already queued, at once', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     const { groups } = harness.store;
     const instance = new Instance(harness);
     for (const key of ['a/g', 'b/g', 't/x', 't/y']) await fill(harness, group(key), 300);
@@ -179,7 +179,7 @@ export function reordering(open: OpenStore): void {
   });
 
   it('maxShare: a group that holds its part waits while another can run, and only then', async () => {
-    const harness = await open({ fairQueue: { maxShare: 0.5 } });
+    const harness = await open({ fairQueue: { maxShare: 0.5 } }, 'one shard');
     const instance = new Instance(harness, 'one', 4);
     await harness.store.groups.updateTenant('heavy', { weight: 1000 });
     await fill(harness, group('heavy/g'), 20);
@@ -198,7 +198,7 @@ export function reordering(open: OpenStore): void {
 /** Turns by time and by order. */
 export function charging(open: OpenStore): void {
   it('charge time: who runs long jobs gets fewer of them', async () => {
-    const harness = await open({ fairQueue: { charge: 'time' } });
+    const harness = await open({ fairQueue: { charge: 'time' } }, 'one shard');
     const instance = new Instance(harness);
     await fill(harness, group('long/g'), 200);
     await fill(harness, group('short/g'), 400);

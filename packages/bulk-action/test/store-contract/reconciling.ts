@@ -16,7 +16,7 @@ import {
 /** `reconcile` where everything is right: it finds nothing to do, wherever jobs are. */
 export function reconciling(open: OpenStore): void {
   it('finds nothing to repair in a busy engine, page by page', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     const { store } = harness;
     const instance = new Instance(harness);
     for (const n of numbers(7)) await fill(harness, group(`t/g${n}`), jobs(6, { cost: 1 + (n % 2) }));

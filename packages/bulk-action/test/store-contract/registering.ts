@@ -193,7 +193,7 @@ export function addingMore(open: OpenStore): void {
 /** Limits on what may wait. */
 export function filling(open: OpenStore): void {
   it('a full engine refuses the whole batch and leaves nothing behind', async () => {
-    const harness = await open({ limits: { queuedJobsMax: 5 } });
+    const harness = await open({ limits: { queuedJobsMax: 5 } }, 'one shard');
     const { groups, views } = harness.store;
     await fill(harness, group('/g'), 3);
     const refused = await groups.add(group('/other'), jobs(3), 3);
@@ -233,7 +233,7 @@ export function filling(open: OpenStore): void {
   });
 
   it('only waiting jobs of groups that have not ended count', async () => {
-    const harness = await open({ limits: { queuedJobsMax: 3 } });
+    const harness = await open({ limits: { queuedJobsMax: 3 } }, 'one shard');
     const { groups } = harness.store;
     const instance = new Instance(harness);
     await fill(harness, group('/g'), 3);

@@ -29,7 +29,7 @@ const mails = (total: number) =>
 /** Limited resources. */
 export function limiting(open: OpenStore): void {
   it('a limited rate holds its own jobs back and nobody else', async () => {
-    const harness = await open({ resources: { mail: { rps: 10 } } });
+    const harness = await open({ resources: { mail: { rps: 10 } } }, 'one shard');
     await fill(harness, group('/mails'), mails(50));
     await fill(harness, group('/work'), 50);
     const taken = await run(harness, 10, 100, 5);
@@ -50,7 +50,7 @@ export function limiting(open: OpenStore): void {
   });
 
   it('what it lets through is shared by weight, however far the others run ahead', async () => {
-    const harness = await open({ resources: { mail: { rps: 40 } } });
+    const harness = await open({ resources: { mail: { rps: 40 } } }, 'one shard');
     await fill(harness, group('a/mails'), mails(100));
     await fill(harness, group('b/mails'), mails(100));
     await fill(harness, group('c/work'), 400);
@@ -63,7 +63,7 @@ export function limiting(open: OpenStore): void {
   });
 
   it('a tenant that waits for two services gets one share of the workers', async () => {
-    const harness = await open({ resources: { mail: { rps: 100_000 } } });
+    const harness = await open({ resources: { mail: { rps: 100_000 } } }, 'one shard');
     await fill(harness, group('a/mails'), mails(200));
     await fill(harness, group('a/work'), 200);
     await fill(harness, group('b/work'), 200);
@@ -72,7 +72,7 @@ export function limiting(open: OpenStore): void {
   });
 
   it('a limited concurrency counts ready and running jobs of all groups', async () => {
-    const harness = await open({ resources: { mail: { concurrency: 3 } } });
+    const harness = await open({ resources: { mail: { concurrency: 3 } } }, 'one shard');
     for (const tenant of ['a', 'b']) await fill(harness, group(`${tenant}/mails`), mails(5));
     const instance = new Instance(harness);
     const first = await instance.take();
@@ -82,7 +82,7 @@ export function limiting(open: OpenStore): void {
   });
 
   it('types share a resource when their processors say so, whoever says it first', async () => {
-    const harness = await open({ resources: { api: { concurrency: 1 } } });
+    const harness = await open({ resources: { api: { concurrency: 1 } } }, 'one shard');
     await fill(harness, group('/mails'), mails(3));
     await fill(harness, group('/work'), 3);
     const instance = new Instance(harness);
@@ -102,7 +102,7 @@ export function limiting(open: OpenStore): void {
   });
 
   it('a lane of mixed types moves from line to line with its first job', async () => {
-    const harness = await open({ resources: { mail: { concurrency: 1 } } });
+    const harness = await open({ resources: { mail: { concurrency: 1 } } }, 'one shard');
     const mixed = [
       job('a', { processorType: 'mail' }),
       job('b'),

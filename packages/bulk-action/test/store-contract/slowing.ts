@@ -126,10 +126,13 @@ export function slowing(open: OpenStore): void {
   });
 
   it('statistics of a resource: what is allowed, calls and refusals, and how they went', async () => {
-    const harness = await open({
-      congestion: { statsRetentionMs: 10_000 },
-      resources: { other: { rps: 5 } },
-    });
+    const harness = await open(
+      {
+        congestion: { statsRetentionMs: 10_000 },
+        resources: { other: { rps: 5 } },
+      },
+      'one shard',
+    );
     await beat(harness);
     await fill(harness, group('a/g'), 900);
     const { views } = harness.store;

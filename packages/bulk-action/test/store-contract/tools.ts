@@ -6,8 +6,8 @@ import type { BulkStore, FetchAnswer, GroupDefinition, Heartbeat, NewJob } from 
 import type { JobPlace } from '../../src/states.js';
 
 /** A store of its own for one test, and the hands on its clock. */
-export interface StoreHarness {
-  readonly store: BulkStore;
+export interface StoreHarness<S extends BulkStore = BulkStore> {
+  readonly store: S;
   readonly config: ResolvedBulkActionConfig;
   /** The store's time, milliseconds since 1970. */
   now(): Promise<number>;
@@ -18,8 +18,11 @@ export interface StoreHarness {
   close(): Promise<void>;
 }
 
-/** Makes an empty store that shares nothing with any other. */
-export type OpenStore = (config?: BulkActionConfig) => Promise<StoreHarness>;
+/**
+ * Makes an empty store that shares nothing with any other. A test that speaks of one order, one set of limits or one step over
+ * several tenants asks for one shard: a store of several has one of each in every shard.
+ */
+export type OpenStore = (config?: BulkActionConfig, size?: 'one shard') => Promise<StoreHarness>;
 
 /** The time of a real store goes on between two calls: what a test measures may be off by this. */
 export const SLACK_MS = 2000;

@@ -56,7 +56,7 @@ export function turning(open: OpenStore): void {
   });
 
   it('the turns are those of the fair order', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     for (const tenant of ['a', 'b']) await fill(harness, group(`${tenant}/g`), 10);
     await harness.store.groups.updateTenant('b', { weight: 3 });
     const taken = keys(await new Taker(harness).take(8));
@@ -146,7 +146,7 @@ export function turning(open: OpenStore): void {
   });
 
   it('an instance that was never heard of counts with what it asks for', async () => {
-    const harness = await open({ fairQueue: { maxShare: 0.5 } });
+    const harness = await open({ fairQueue: { maxShare: 0.5 } }, 'one shard');
     await fill(harness, group('/g'), 10);
     expect(await new Taker(harness).take(4)).toHaveLength(4);
     expect((await harness.store.views.queues()).liveSlots).toBe(4);

@@ -127,7 +127,7 @@ export function sharing(open: OpenStore): void {
   });
 
   it('fairness: shares of what was served, and what weights entitle to', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     await harness.store.groups.updateTenant('heavy', { weight: 3 });
     for (const key of ['heavy/g', 'light/g']) await fill(harness, group(key), 60);
     await succeed(harness, await new Instance(harness).exactly(40));
@@ -165,7 +165,7 @@ export function sharing(open: OpenStore): void {
   });
 
   it('queues: how long the first in line have waited', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     const { groups, views } = harness.store;
     const oldest = async () => (await views.queues()).oldestWaitingMs;
     const about = (ms: number) => ({
@@ -245,7 +245,7 @@ async function facts({ store }: StoreHarness, key: string, jobId: string) {
 /** `explain`. */
 export function explaining(open: OpenStore): void {
   it('who comes first: jobs, groups and tenants ahead', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     const instance = new Instance(harness);
     await fill(harness, group('a/g'), 5);
     await fill(harness, group('b/g'), 5);

@@ -81,7 +81,7 @@ export function timingOut(open: OpenStore): void {
   });
 
   it('two looks at once end a group once', async () => {
-    const harness = await open();
+    const harness = await open({}, 'one shard');
     for (const n of numbers(10)) await fill(harness, group(`/g${n}`, brief), 1);
     await harness.advance(MINUTE_MS);
     const found = (await Promise.all([lookAll(harness, 3), lookAll(harness, 3)])).flat();
