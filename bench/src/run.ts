@@ -5,6 +5,7 @@ import Table from 'cli-table3';
 import './async-utils.js';
 import './bulk.js';
 import './bulk-memory.js';
+import './bulk-shards.js';
 import './congestion.js';
 import './runtime.js';
 import { type GaugeResult, gaugeTable, runGauge } from './gauges.js';
@@ -124,8 +125,10 @@ const machine = () => ({
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { smoke: { type: 'boolean', default: false } },
+    options: { smoke: { type: 'boolean', default: false }, shards: { type: 'boolean', default: false } },
   });
+  // Of the engine on Redis, not beside the peers but over one and several shards of a cluster.
+  if (values.shards) positionals.splice(0, positionals.length, 'bulk-shards');
   const known = registeredBenches();
   const unknown = positionals.find((name) => !known.some((bench) => bench.name === name));
   if (unknown !== undefined) {

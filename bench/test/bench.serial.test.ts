@@ -48,6 +48,15 @@ describe('npm run bench', () => {
     for (const { name, median } of readings) expect(median, name).toBeTypeOf('number');
   });
 
+  it('bulk --shards: one and three shards on a Redis Cluster', async () => {
+    const { stdout } = await bench('bulk', '--shards', '--smoke');
+    expect(stdout).toContain('1 shard');
+    const { results } = JSON.parse(readFileSync(`${root}/.results/bench/bulk-shards.json`, 'utf8'));
+    expect(results).toHaveLength(2);
+    for (const { work, comparisons } of results)
+      for (const { oursCost } of comparisons) expect(oursCost, work).toBeGreaterThan(0);
+  });
+
   it('congestion: the engine on Redis against hidden services beside the comparators, with a plot of each', async () => {
     const { stdout } = await bench('congestion', '--smoke');
     for (const name of ['Millrace', 'AIMD alone', 'Vegas alone']) expect(stdout).toContain(name);

@@ -7,6 +7,7 @@ import { readCommandLine, replayCommand, USAGE } from './command-line.js';
 import { registeredScenarios, type Scenario, type Verdict } from './registry.js';
 import './scenarios/abort-storm.js';
 import './scenarios/bulk-cluster.js';
+import './scenarios/bulk-cluster-skew.js';
 import './scenarios/bulk-corrupt-record.js';
 import './scenarios/bulk-disk-full.js';
 import './scenarios/bulk-memory-full.js';

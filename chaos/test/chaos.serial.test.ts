@@ -10,7 +10,7 @@ const chaos = (...args: string[]) => run('node', [program, ...args], { cwd: root
 
 describe('npm run chaos', () => {
   it('runs every scenario scaled down, says so, and every invariant holds', {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     const { stdout } = await chaos('--short', '--seed', '7');
     for (const fault of ['bound', 'restart', 'client-kill', 'freeze', 'lost-replies']) {
@@ -21,6 +21,9 @@ describe('npm run chaos', () => {
       expect(stdout).toMatch(new RegExp(`bulk-${fault} .*I1 no loss .*yes`));
     for (const fault of ['redis-killed-everysec', 'disk-full', 'service-down', 'one-key'])
       expect(stdout).toMatch(new RegExp(`bulk-${fault} .*I1 no loss .*yes`));
+    expect(stdout).toMatch(/bulk-cluster-failover .*I1 no loss .*yes/);
+    expect(stdout).toMatch(/bulk-cluster-killed .*I2 counted exactly once .*yes/);
+    expect(stdout).toMatch(/bulk-cluster-skew .*I7 the global rate over all shards .*yes/);
     expect(stdout).toMatch(/abort-storm .*I1 no loss .*yes/);
     expect(stdout).toMatch(/runner-killed .*I11 shutdown ends in time .*yes/);
     expect(stdout).toContain('seed 7, scale 0.05');

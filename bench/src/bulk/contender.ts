@@ -25,6 +25,8 @@ interface ConsumerOptions {
 /** A job queue on Redis, ours or a peer's. */
 export interface Contender {
   readonly name: string;
+  /** Empties where its jobs are; the Redis of the run unless given. */
+  flush?(): Promise<void>;
   openProducer(): Promise<Producer>;
   openConsumer(options: ConsumerOptions): Promise<Consumer>;
 }

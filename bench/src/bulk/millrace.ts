@@ -6,8 +6,8 @@ import {
   type JobInput,
   resolveBulkActionConfig,
 } from '@millrace/bulk-action';
-import { RedisStore } from '@millrace/bulk-action/redis';
-import { RedisConnection } from '@millrace/redis';
+import { openRedisStore } from '@millrace/bulk-action/redis';
+import { clusterNodes, flushCluster } from './cluster.js';
 import type { Contender } from './contender.js';
 import { inBatches, jobId, payloadOf, sequence } from './jobs.js';
 import { redisUrl } from './redis.js';
@@ -31,42 +31,46 @@ export const jobOf = (index: number): JobInput => ({
 /** What a benchmark does with an engine. */
 type OpenEngine = Pick<BulkActionEngine, 'service' | 'pool' | 'start' | 'stop'>;
 
-/** One process' engine on the Redis of this run, with a connection of its own, connected; not started. */
+/** Where an engine keeps its jobs. */
+type Place = { readonly url: string } | { readonly nodes: readonly { host: string; port: number }[] };
+
+/** One process' engine with a connection of its own, connected; not started. On the Redis of this run unless told. */
 export async function openEngine(
   config: BulkActionConfig,
   process?: (job: Job) => unknown,
+  place?: Place,
 ): Promise<OpenEngine> {
-  const connection = new RedisConnection({ url: await redisUrl() });
-  await connection.start();
-  const engine = new BulkActionEngine({
+  const store = openRedisStore(resolveBulkActionConfig(config), place ?? { url: await redisUrl() });
+  await store.start();
+  return new BulkActionEngine({
     config,
     processors: process ? [defineProcessor({ type: TYPE, process })] : [],
-    store: new RedisStore(resolveBulkActionConfig(config), { connection }),
+    store,
   });
-  return {
-    service: engine.service,
-    pool: engine.pool,
-    start: () => engine.start(),
-    async stop() {
-      await engine.stop();
-      await connection.stop();
-    },
-  };
 }
 
 /** An engine that only hands jobs in; started. */
-export async function openSubmitter(config: BulkActionConfig = {}): Promise<OpenEngine> {
-  const engine = await openEngine({ ...config, workerPool: { enabled: false } });
+export async function openSubmitter(config: BulkActionConfig = {}, place?: Place): Promise<OpenEngine> {
+  const engine = await openEngine({ ...config, workerPool: { enabled: false } }, undefined, place);
   await engine.start();
   return engine;
 }
 
+/** How a contender differs from the engine on the Redis of this run. */
+interface Variant {
+  readonly name: string;
+  readonly shards: number;
+  readonly flush?: () => Promise<void>;
+  place?(): Promise<Place>;
+}
+
 /** Our engine: groups, fair order, limits, leases and counting. */
-export const millrace: Contender = {
-  name: 'BulkActionEngine',
+const engineAs = ({ name, shards, flush, place }: Variant): Contender => ({
+  name,
+  ...(flush && { flush }),
 
   async openProducer() {
-    const engine = await openSubmitter({ backpressure: { globalRps: GLOBAL_RPS } });
+    const engine = await openSubmitter({ shards, backpressure: { globalRps: GLOBAL_RPS } }, await place?.());
     const { service } = engine;
     return {
       async submit({ jobs, groups }) {
@@ -83,13 +87,21 @@ export const millrace: Contender = {
   },
 
   async openConsumer({ concurrency, onJob }) {
-    const engine = await openEngine(
-      {
-        backpressure: { globalRps: GLOBAL_RPS },
-        workerPool: { workerCount: concurrency, fetchBatchSize: FETCH_PER_WORKER * concurrency },
-      },
-      () => onJob(),
-    );
+    const workerPool = { workerCount: concurrency, fetchBatchSize: FETCH_PER_WORKER * concurrency };
+    const config = { shards, backpressure: { globalRps: GLOBAL_RPS }, workerPool };
+    const engine = await openEngine(config, () => onJob(), await place?.());
     return { start: () => engine.start(), close: () => engine.stop() };
   },
-};
+});
+
+/** On one server. */
+export const millrace: Contender = engineAs({ name: 'BulkActionEngine', shards: 1 });
+
+/** On a Redis Cluster of three masters and three replicas. */
+export const millraceOnCluster = (shards: number): Contender =>
+  engineAs({
+    name: shards === 1 ? '1 shard' : `${shards} shards`,
+    shards,
+    flush: flushCluster,
+    place: async () => ({ nodes: await clusterNodes() }),
+  });

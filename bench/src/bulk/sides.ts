@@ -6,6 +6,9 @@ import { flushRedis, usedMemory } from './redis.js';
 
 const collectGarbage = () => (globalThis as { gc?: () => void }).gc?.();
 
+/** Nobody pays for what another one left behind. */
+const emptied = (contender: Contender): Promise<void> => contender.flush?.() ?? flushRedis();
+
 /** How a contender is named in a row, and which bar it sets there. */
 type SideOptions = Partial<Pick<Side, 'name' | 'bar' | 'aim'>>;
 
@@ -14,7 +17,7 @@ export const submitting = (contender: Contender, load: Load, options: SideOption
   name: contender.name,
   ...options,
   async sample() {
-    await flushRedis();
+    await emptied(contender);
     const producer = await contender.openProducer();
     collectGarbage();
     const startedAt = process.hrtime.bigint();
@@ -37,7 +40,7 @@ export const processing = (
   name: contender.name,
   ...options,
   async sample() {
-    await flushRedis();
+    await emptied(contender);
     const producer = await contender.openProducer();
     await producer.submit(waiting);
     await producer.close();
@@ -72,7 +75,7 @@ export const starting = (
   name: contender.name,
   ...options,
   async sample() {
-    await flushRedis();
+    await emptied(contender);
     let onStart = () => {};
     const producer = await contender.openProducer();
     const consumer = await contender.openConsumer({ concurrency, onJob: () => onStart() });
@@ -100,7 +103,7 @@ export const weighing = (contender: Contender, load: Load, options: SideOptions 
   name: contender.name,
   ...options,
   async sample() {
-    await flushRedis();
+    await emptied(contender);
     const before = await usedMemory();
     const producer = await contender.openProducer();
     await producer.submit(load);

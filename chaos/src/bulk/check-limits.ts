@@ -87,7 +87,11 @@ function mostAtOnce(tries: readonly Try[]): number {
   return most;
 }
 
-function mostInWindow(moments: readonly number[]): number {
+/**
+ * The most moments within any second.
+ * @param moments - in ms, in any order.
+ */
+export function mostInWindow(moments: readonly number[]): number {
   const sorted = [...moments].sort((a, b) => a - b);
   let most = 0;
   for (let from = 0, to = 0; to < sorted.length; to++) {

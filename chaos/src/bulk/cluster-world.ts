@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { BulkActionConfig } from '@millrace/bulk-action';
+import { type BulkActionConfig, RedisKeyBuilder } from '@millrace/bulk-action';
 import { type Ledger, openLedger, type RedisCluster, startRedisCluster } from '@millrace/testkit';
 import type { ScenarioContext } from '../registry.js';
 import { BulkClient } from './client.js';
@@ -15,8 +15,12 @@ export interface ClusterWorld extends AsyncDisposable {
   readonly ledgerPath: string;
 }
 
+/** As many as there are masters. */
+export const SHARDS = 3;
+
 /** A key of a shard: whoever is its master serves the whole shard. */
-export const keyOfShard = (shard: number): string => `${KEY_PREFIX}{${shard}}:meta`;
+export const keyOfShard = (shard: number): string =>
+  new RedisKeyBuilder({ keyPrefix: KEY_PREFIX, shard, shards: SHARDS }).key('meta');
 
 /**
  * Starts everything.
@@ -52,10 +56,9 @@ export async function openClusterWorld(
 /**
  * Where the masters of all shards are now.
  * @param cluster - see ClusterWorld.
- * @param shards - how many there are.
  */
-export async function mastersOf({ cluster }: ClusterWorld, shards: number): Promise<readonly string[]> {
+export async function mastersOf({ cluster }: ClusterWorld): Promise<readonly string[]> {
   const urls = new Set<string>();
-  for (let shard = 0; shard < shards; shard++) urls.add((await cluster.masterOf(keyOfShard(shard))).url);
+  for (let shard = 0; shard < SHARDS; shard++) urls.add((await cluster.masterOf(keyOfShard(shard))).url);
   return [...urls];
 }

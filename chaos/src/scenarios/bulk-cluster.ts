@@ -2,7 +2,7 @@ import { wait } from '@millrace/async-utils';
 import { Redis } from 'ioredis';
 import { checkNothingLeft } from '../bulk/check-ends.js';
 import { checkKeys } from '../bulk/check-keys.js';
-import { type ClusterWorld, keyOfShard, mastersOf, openClusterWorld } from '../bulk/cluster-world.js';
+import { type ClusterWorld, keyOfShard, mastersOf, openClusterWorld, SHARDS } from '../bulk/cluster-world.js';
 import { type Evidence, gatherEvidence } from '../bulk/evidence.js';
 import { checkAll, planFor, type Storm, underFire } from '../bulk/play.js';
 import { checkLiveness, measure, measureRecovery, type Recovery } from '../bulk/probe.js';
@@ -10,7 +10,6 @@ import { bulkConfig, leaseMs } from '../bulk/settings.js';
 import { some } from '../bulk/some.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 
-const SHARDS = 3;
 const SLOTS = 10;
 const [WORKERS, SHORT_WORKERS] = [4, 2];
 const PROBE_MS = 6000;
@@ -55,7 +54,7 @@ async function run(play: ClusterPlay, context: ScenarioContext): Promise<Verdict
   const evidence = await gatherEvidence(
     { ...plan, groups: [...plan.groups, ...recovery.probes.map(({ group }) => group)] },
     client,
-    { ledger: ledgerPath, leaseMs: leaseMs(scale), redisUrls: await mastersOf(world, SHARDS) },
+    { ledger: ledgerPath, leaseMs: leaseMs(scale), redisUrls: await mastersOf(world) },
   );
   return [...play.judge(evidence), ...alive(recovery, strikes, drained)];
 }
@@ -71,7 +70,7 @@ const alive = (recovery: Recovery, strikes: number, drained: boolean): Verdict[]
 
 /** Waits until every master has handed what it holds to its replica: a submit that is lost with a master is lost. */
 async function replicated(world: ClusterWorld): Promise<void> {
-  for (const url of await mastersOf(world, SHARDS)) {
+  for (const url of await mastersOf(world)) {
     const admin = new Redis(url, { protocol: 2 });
     try {
       if ((await admin.wait(1, REPLICATED_WITHIN_MS)) < 1) throw new Error(`${url} has no replica in sync`);

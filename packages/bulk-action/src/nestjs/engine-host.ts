@@ -22,7 +22,7 @@ export class EngineHost {
     const { config, clock, rng, log, threads, redis } = options;
     this.engine = new BulkActionEngine({ config, clock, rng, log, threads, store });
     this.services = engineServices(this.engine);
-    this.keys = new RedisKeyBuilder({ keyPrefix: redis?.keyPrefix });
+    this.keys = new RedisKeyBuilder({ keyPrefix: redis?.keyPrefix, shards: config.shards });
     this.#options = options;
     this.#shipped = shipped;
   }

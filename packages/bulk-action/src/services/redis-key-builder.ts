@@ -1,4 +1,6 @@
 import { parseGroupRef } from '../rules/ids.js';
+import { jumpHash } from '../rules/jump-hash.js';
+import { shardTag } from '../rules/shard-tag.js';
 
 /** What the keys of one engine depend on. */
 export interface RedisKeyOptions {
@@ -6,6 +8,8 @@ export interface RedisKeyOptions {
   readonly keyPrefix?: string | undefined;
   /** Which of several independent engines under one prefix (0). */
   readonly shard?: number | undefined;
+  /** How many of them there are in all (1). */
+  readonly shards?: number | undefined;
 }
 
 const DEFAULT_KEY_PREFIX = 'bulk-action:';
@@ -86,9 +90,30 @@ export class RedisKeyBuilder {
   /** What all keys begin with, hash tag included. */
   readonly base: string;
 
+  readonly #keyPrefix: string;
+  readonly #shards: number;
+
   /** @param options - see RedisKeyOptions. */
-  constructor({ keyPrefix = DEFAULT_KEY_PREFIX, shard = 0 }: RedisKeyOptions = {}) {
-    this.base = `${keyPrefix}{${shard}}:`;
+  constructor({ keyPrefix = DEFAULT_KEY_PREFIX, shard = 0, shards = 1 }: RedisKeyOptions = {}) {
+    this.#keyPrefix = keyPrefix;
+    this.#shards = shards;
+    this.base = `${keyPrefix}{${shardTag(shard, shards)}}:`;
+  }
+
+  /**
+   * The keys of another shard.
+   * @param shard - 0 to shards − 1.
+   */
+  ofShard(shard: number): RedisKeyBuilder {
+    return new RedisKeyBuilder({ keyPrefix: this.#keyPrefix, shards: this.#shards, shard });
+  }
+
+  /**
+   * The keys of the shard where a tenant is: its groups, jobs and limits.
+   * @param tenantId - the fairness unit.
+   */
+  ofTenant(tenantId: string): RedisKeyBuilder {
+    return this.ofShard(jumpHash(tenantId, this.#shards));
   }
 
   /** The channel on which events are published. */

@@ -3,6 +3,7 @@ import { redisSandbox } from '@millrace/testkit';
 import { type BulkActionConfig, resolveBulkActionConfig } from '../../src/options.js';
 import { BULK_SCRIPTS } from '../../src/redis/scripts.js';
 import { RedisStore } from '../../src/redis/store.js';
+import { shardTag } from '../../src/rules/shard-tag.js';
 import type { BulkShard } from '../../src/shard-port.js';
 import { ShardedStore } from '../../src/sharding/store.js';
 import type { StoreHarness } from '../store-contract/tools.js';
@@ -62,7 +63,10 @@ async function openClockedShards(
   const move = async (ms: number) => {
     nowMs += ms;
     for (let shard = 0; shard < shards; shard++)
-      await connection.call('SET', [`${keyPrefix}{${shard}}:clock`, Math.round(nowMs * 1000)]);
+      await connection.call('SET', [
+        `${keyPrefix}{${shardTag(shard, shards)}}:clock`,
+        Math.round(nowMs * 1000),
+      ]);
   };
   await move(0);
   const stores = Array.from(

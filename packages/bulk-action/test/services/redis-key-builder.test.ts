@@ -22,6 +22,11 @@ describe('bulk-action BA-17: RedisKeyBuilder', () => {
     );
     const others = new RedisKeyBuilder({ keyPrefix: 'shop:', shard: 3 });
     expect([others.base, others.events]).toEqual(['shop:{3}:', 'shop:{3}:events']);
+    const sharded = new RedisKeyBuilder({ shards: 3 });
+    expect(sharded.base).toBe('bulk-action:{0}:');
+    expect(sharded.ofShard(2).base).toBe('bulk-action:{2}:');
+    const bases = [0, 1, 2].map((shard) => sharded.ofShard(shard).base);
+    expect(bases).toContain(sharded.ofTenant('acme').base);
     expect(() => keys.key('jobs', { group: 'a b' })).toThrow(expect.objectContaining({ code: 'ID_INVALID' }));
   });
 });

@@ -6,6 +6,7 @@ import { BulkActionEngine } from '../../src/engine.js';
 import { resolveBulkActionConfig } from '../../src/options.js';
 import { defineProcessor } from '../../src/processor.js';
 import { openRedisStore } from '../../src/redis/index.js';
+import { shardTag } from '../../src/rules/shard-tag.js';
 import { numbers } from '../store-contract/tools.js';
 import { nameIn } from './names-of-shards.js';
 import { SHARDS } from './open-sharded.js';
@@ -77,7 +78,7 @@ describe('bulk-action BA-18: two processes on three shards on Redis', () => {
     expect(items.map(({ id }) => id).toSorted()).toEqual(groups.map(({ id }) => id).toSorted());
     await using admin = new RedisConnection({ url: sandbox.url });
     const keys = (await admin.call('KEYS', [`${keyPrefix}*`])) as string[];
-    const tags = keys.map((key) => /^\{(\d)\}:/.exec(key.slice(keyPrefix.length))?.[1]);
-    expect(new Set(tags)).toEqual(new Set(numbers(SHARDS).map(String)));
+    const tags = keys.map((key) => /^\{([\d.]+)\}:/.exec(key.slice(keyPrefix.length))?.[1]);
+    expect(new Set(tags)).toEqual(new Set(numbers(SHARDS).map((shard) => shardTag(shard, SHARDS))));
   }, 30_000);
 });
