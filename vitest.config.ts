@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { standardDecorators } from './packages/async-utils/test/nestjs/standard/plugin.js';
 
@@ -38,6 +39,8 @@ export default defineConfig({
   test: {
     projects: projects(['test/**/*.test.ts'], [serialTests]),
     testTimeout: 20_000,
+    // One less than there are cores unless told, which on two cores is no parallelism at all.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     coverage: {
       provider: 'v8',
       reporter: ['text-summary', 'json-summary'],
@@ -47,6 +50,7 @@ export default defineConfig({
         'packages/async-utils/src/**': { lines: 95, branches: 70 },
         'packages/foundation/src/**': { lines: 80, branches: 70 },
         'packages/redis/src/**': { lines: 80, branches: 70 },
+        'packages/postgres/src/**': { lines: 80, branches: 70 },
         'packages/runtime/src/**': { lines: 80, branches: 70 },
         'packages/bulk-action/src/**': { lines: 80, branches: 70 },
       },
