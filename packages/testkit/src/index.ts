@@ -10,6 +10,7 @@ export { type Latch, latch } from './latch.js';
 export { type Ledger, type LedgerEntry, type LedgerNote, openLedger, readLedger } from './ledger.js';
 export { ManualClock, type ManualClockOptions } from './manual-clock.js';
 export { type OpenResources, openResources, requireNoLeaks, settledResources } from './open-resources.js';
+export { type PgliteFolder, pgliteFolder } from './pglite.js';
 export { type PostgresServer, type PostgresServerOptions, startPostgres } from './postgres-server.js';
 export type { PrivateServer } from './private-server.js';
 export { isProcessGone } from './process-table.js';

@@ -1,0 +1,164 @@
+import { Lifecycle, type ServiceState } from '@millrace/foundation';
+import type { Database, QueryResult, Row, SingleQueryOptions, TransactionOptions, Tx } from '../database.js';
+import { ERRORS } from '../errors.js';
+import { endsConnection, stoppedError, toDatabaseError } from '../failure.js';
+import { settleOutcome } from '../outcome.js';
+import { encodeParameters, type SqlParameter } from '../rules/encode-parameter.js';
+import { quoteIdentifier } from '../rules/identifier.js';
+import type { SessionResult } from '../session.js';
+import { runTransaction, type TransactionHost } from '../transaction.js';
+import { Connections } from './connections.js';
+import { Listener } from './listener.js';
+import {
+  type PgDatabaseOptions,
+  type ResolvedPgDatabaseOptions,
+  resolvePgDatabaseOptions,
+} from './options.js';
+
+const OLDEST_VERSION = 140_000;
+
+/**
+ * A PostgreSQL server (14 or later) behind a pool that comes back by itself: every call has a deadline here and on the
+ * server, a lost or silent connection is destroyed, and a COMMIT whose reply was lost is found out about.
+ */
+export class PgDatabase implements Database {
+  readonly kind = 'postgres';
+  readonly options: ResolvedPgDatabaseOptions;
+  readonly #connections: Connections;
+  readonly #listener: Listener;
+  readonly #lifecycle: Lifecycle;
+  readonly #host: TransactionHost;
+  #stopping: Promise<void> | undefined;
+
+  /**
+   * @param options - where PostgreSQL is and how patient to be.
+   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `IDENTIFIER_INVALID`.
+   */
+  constructor(options: PgDatabaseOptions) {
+    this.options = resolvePgDatabaseOptions(options);
+    const { clock, rng, schema, callTimeoutMs, transactionTimeoutMs } = this.options;
+    if (schema !== undefined) quoteIdentifier(schema);
+    this.#connections = new Connections(this.options);
+    this.#listener = new Listener(this.options);
+    this.#lifecycle = new Lifecycle('The database', { start: () => this.#requireVersion(), stop: () => {} });
+    this.#host = {
+      clock,
+      rng,
+      callTimeoutMs,
+      transactionTimeoutMs,
+      limitsServer: true,
+      acquire: (deadline, signal) => this.#connections.acquire(deadline, signal),
+      settle: (xid) => settleOutcome(this, xid, clock, callTimeoutMs),
+    };
+  }
+
+  /** Where the database is in its life. */
+  get state(): ServiceState {
+    return this.#lifecycle.state;
+  }
+
+  /** The most connections, so the most transactions, at once. */
+  get poolSize(): number {
+    return this.options.poolSize;
+  }
+
+  /**
+   * Waits until PostgreSQL answers. Optional: every call connects by itself. May be called again when it failed.
+   * @throws MillraceError `BACKEND_UNAVAILABLE` after `callTimeoutMs`, `DATABASE_VERSION_UNSUPPORTED`, `DRIVER_MISSING`,
+   * `SERVICE_STOPPED`; what PostgreSQL says of the user, the password or the database.
+   */
+  start(): Promise<void> {
+    return this.#lifecycle.start();
+  }
+
+  /** Closes every connection at once, whatever PostgreSQL does; calls and transactions under way fail. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  /** The same as `stop`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /**
+   * Runs one statement on any free connection. After `BACKEND_UNAVAILABLE` it may have happened, unless it was
+   * `repeatable`, when it may have happened more than once.
+   */
+  async query<R extends object = Row>(
+    sql: string,
+    params: readonly SqlParameter[] = [],
+    options: SingleQueryOptions = {},
+  ): Promise<QueryResult<R>> {
+    const { clock, callTimeoutMs } = this.options;
+    const { timeoutMs = callTimeoutMs, signal, repeatable = false } = options;
+    const values = encodeParameters(params);
+    const deadline = clock.monotonicMs() + timeoutMs;
+    for (;;) {
+      try {
+        const { rows, rowCount } = await this.#attempt(sql, values, options, deadline);
+        return { rows: rows as readonly object[] as readonly R[], rowCount };
+      } catch (error) {
+        if (signal?.aborted && error === signal.reason) throw error;
+        const again =
+          repeatable && endsConnection(error) && clock.monotonicMs() < deadline && !this.#stopping;
+        if (!again) throw this.#stopping ? stoppedError() : toDatabaseError(error, 'a query');
+      }
+    }
+  }
+
+  /** Runs a function in a transaction; see {@link Database}. */
+  async transaction<T>(fn: (tx: Tx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    return runTransaction(this.#host, fn, options);
+  }
+
+  /** Hears what is sent by NOTIFY, on one connection of its own; see {@link Database}. */
+  listen(channel: string, handler: (payload: string) => void): () => void {
+    quoteIdentifier(channel);
+    return this.#listener.listen(channel, handler);
+  }
+
+  async #attempt(
+    sql: string,
+    values: readonly (string | null)[],
+    { signal, name }: SingleQueryOptions,
+    deadline: number,
+  ): Promise<SessionResult> {
+    const { clock, callTimeoutMs } = this.options;
+    const session = await this.#connections.acquire(deadline, signal);
+    const leftMs = () => deadline - clock.monotonicMs();
+    // The server's own limit is callTimeoutMs; a connection with another one is not for the next caller.
+    const isLong = leftMs() > callTimeoutMs;
+    try {
+      if (isLong) {
+        const limit = String(Math.ceil(leftMs()));
+        await session.run("SELECT set_config('statement_timeout', $1, false)", [limit], {
+          timeoutMs: leftMs(),
+        });
+      }
+      return await session.run(sql, values, { timeoutMs: leftMs(), signal, name });
+    } finally {
+      if (isLong) session.discard();
+      else session.release();
+    }
+  }
+
+  async #stop(): Promise<void> {
+    this.#listener.stop();
+    // Not a step of the lifecycle: calls connect without a start, and a start under way must not be waited for.
+    await this.#connections.stop();
+    await this.#lifecycle.stop();
+  }
+
+  async #requireVersion(): Promise<void> {
+    const { rows } = await this.query<{ version: string }>(
+      "SELECT current_setting('server_version_num') AS version",
+      [],
+      { repeatable: true },
+    );
+    const version = Number(rows[0]?.version);
+    if (version < OLDEST_VERSION)
+      throw ERRORS.create('DATABASE_VERSION_UNSUPPORTED', { found: version / 10_000 });
+  }
+}

@@ -1,0 +1,217 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { resolve } from 'node:path';
+import type { PGlite } from '@electric-sql/pglite';
+import { Lifecycle, MillraceError, type ServiceState } from '@millrace/foundation';
+import { ChannelHandlers } from '../channel-handlers.js';
+import type { Database, QueryResult, Row, SingleQueryOptions, TransactionOptions, Tx } from '../database.js';
+import { ERRORS } from '../errors.js';
+import { stoppedError, toDatabaseError } from '../failure.js';
+import { encodeParameters, type SqlParameter } from '../rules/encode-parameter.js';
+import { quoteIdentifier } from '../rules/identifier.js';
+import { runTransaction, type TransactionHost } from '../transaction.js';
+import { Breather } from './breather.js';
+import { prepareDirectory } from './data-directory.js';
+import { DirectoryLock } from './directory-lock.js';
+import { openPglite } from './open.js';
+import {
+  type PgliteDatabaseOptions,
+  type ResolvedPgliteDatabaseOptions,
+  resolvePgliteDatabaseOptions,
+} from './options.js';
+import { PgliteSession } from './session.js';
+import { Turns } from './turns.js';
+
+/**
+ * PostgreSQL inside this process (PGlite), in memory or in a folder: one session, no fsync. Transactions run one at a
+ * time; a call outside `tx` from inside one is refused, since it would wait for itself for ever.
+ */
+export class PgliteDatabase implements Database {
+  readonly kind = 'pglite';
+  /** One session, so one transaction at a time. */
+  readonly poolSize = 1;
+  readonly options: ResolvedPgliteDatabaseOptions;
+  readonly #lifecycle: Lifecycle;
+  readonly #turns: Turns;
+  readonly #breather = new Breather();
+  readonly #handlers: ChannelHandlers;
+  readonly #host: TransactionHost;
+  /** Who is inside a transaction that has not ended. */
+  readonly #inside = new AsyncLocalStorage<{ open: boolean }>();
+  #pglite: PGlite | undefined;
+  #lock: DirectoryLock | undefined;
+  #holder: PgliteSession | undefined;
+
+  /**
+   * @param options - where the data lives and how patient to be.
+   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `IDENTIFIER_INVALID`.
+   */
+  constructor(options: PgliteDatabaseOptions = {}) {
+    this.options = resolvePgliteDatabaseOptions(options);
+    const { clock, rng, schema, logger, callTimeoutMs, transactionTimeoutMs } = this.options;
+    if (schema !== undefined) quoteIdentifier(schema);
+    this.#turns = new Turns(this.options);
+    this.#handlers = new ChannelHandlers(logger);
+    this.#lifecycle = new Lifecycle('The database', { start: () => this.#open(), stop: () => this.#close() });
+    this.#host = {
+      clock,
+      rng,
+      callTimeoutMs,
+      transactionTimeoutMs,
+      // Its timers end the one session it has, and PGlite then spins for ever; the timeout here is enough.
+      limitsServer: false,
+      acquire: (deadline, signal) => this.#acquire(deadline, signal),
+      // A COMMIT inside this process is always answered.
+      settle: async () => undefined,
+    };
+  }
+
+  /** Where the database is in its life. */
+  get state(): ServiceState {
+    return this.#lifecycle.state;
+  }
+
+  /**
+   * Opens the database; a new one takes some seconds. Optional: every call opens it.
+   * @throws MillraceError `DATABASE_IN_USE`, `DATABASE_DIRECTORY_INVALID`, `DRIVER_MISSING`, `SERVICE_STOPPED`.
+   */
+  start(): Promise<void> {
+    return this.#lifecycle.start();
+  }
+
+  /** Ends a transaction under way, closes the database and gives its folder free. */
+  stop(): Promise<void> {
+    return this.#lifecycle.stop();
+  }
+
+  /** The same as `stop`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** Runs one statement when no transaction is open; see {@link Database}. */
+  async query<R extends object = Row>(
+    sql: string,
+    params: readonly SqlParameter[] = [],
+    options: SingleQueryOptions = {},
+  ): Promise<QueryResult<R>> {
+    this.#requireOutside('database.query');
+    const values = encodeParameters(params);
+    await this.start();
+    const { clock, callTimeoutMs } = this.options;
+    const { timeoutMs = callTimeoutMs, signal } = options;
+    try {
+      const session = await this.#acquire(clock.monotonicMs() + timeoutMs, signal);
+      try {
+        const { rows, rowCount } = await session.run(sql, values, { signal });
+        return { rows: rows as readonly object[] as readonly R[], rowCount };
+      } finally {
+        session.release();
+      }
+    } catch (error) {
+      throw signal?.aborted && error === signal.reason ? error : toDatabaseError(error, 'a query');
+    }
+  }
+
+  /** Runs a function in a transaction, one at a time; see {@link Database}. */
+  async transaction<T>(fn: (tx: Tx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    this.#requireOutside('database.transaction');
+    await this.start();
+    // Each run has its own mark: a function abandoned at its timeout is outside from then on.
+    const marks: { open: boolean }[] = [];
+    const marked = (tx: Tx) => {
+      const mark = { open: true };
+      marks.push(mark);
+      return this.#inside.run(mark, () => fn(tx));
+    };
+    try {
+      return await runTransaction(this.#host, marked, options);
+    } finally {
+      for (const mark of marks) mark.open = false;
+    }
+  }
+
+  /** Hears what is sent by NOTIFY in this process; see {@link Database}. */
+  listen(channel: string, handler: (payload: string) => void): () => void {
+    const name = quoteIdentifier(channel);
+    const isNew = !this.#handlers.has(channel);
+    const remove = this.#handlers.add(channel, handler);
+    if (isNew) this.#apart(`LISTEN ${name}`);
+    return () => {
+      remove();
+      if (!this.#handlers.has(channel)) this.#apart(`UNLISTEN ${name}`);
+    };
+  }
+
+  /** Runs a statement of our own, also when the caller is inside a transaction: nobody waits for it there. */
+  #apart(sql: string): void {
+    const { logger } = this.options;
+    if (this.state === 'STOPPING' || this.state === 'STOPPED') return;
+    this.#inside
+      .exit(() => this.query(sql))
+      .catch((error: unknown) => logger.warn({ sql, reason: String(error) }, 'PGlite refused to listen'));
+  }
+
+  async #acquire(deadline: number, signal?: AbortSignal): Promise<PgliteSession> {
+    await this.#turns.take(deadline, signal);
+    const pglite = this.#pglite;
+    if (!pglite) {
+      this.#turns.give();
+      throw stoppedError();
+    }
+    const session = new PgliteSession(pglite, this.#breather, () => {
+      this.#holder = undefined;
+      this.#turns.give();
+    });
+    this.#holder = session;
+    return session;
+  }
+
+  #requireOutside(call: string): void {
+    if (!this.#inside.getStore()?.open) return;
+    throw ERRORS.create('TX_REENTRANT', { call, consequence: 'wait for itself for ever', instead: 'tx' });
+  }
+
+  async #open(): Promise<void> {
+    const { dataDir, schema } = this.options;
+    const directory = dataDir === undefined ? undefined : resolve(dataDir);
+    let pglite: PGlite | undefined;
+    try {
+      if (directory !== undefined) await this.#lockAndPrepare(directory);
+      pglite = await openPglite(directory);
+      pglite.onNotification((channel, payload) => this.#handlers.tell(channel, payload));
+      const path = schema === undefined ? 'public' : `${quoteIdentifier(schema)}, public`;
+      await pglite.query("SELECT set_config('search_path', $1, false)", [path]);
+      // Those whose own LISTEN met a start that failed.
+      for (const channel of this.#handlers.channels) await pglite.query(`LISTEN ${quoteIdentifier(channel)}`);
+      this.#pglite = pglite;
+    } catch (error) {
+      await pglite?.close();
+      this.#lock?.release();
+      this.#lock = undefined;
+      if (error instanceof MillraceError || directory === undefined) throw error;
+      const details = { directory, reason: error instanceof Error ? error.message : String(error) };
+      throw ERRORS.create('DATABASE_DIRECTORY_INVALID', details, { cause: error });
+    }
+  }
+
+  async #lockAndPrepare(directory: string): Promise<void> {
+    this.#lock = await DirectoryLock.take(directory, this.options);
+    await prepareDirectory(directory, async (unfinished) => {
+      const pglite = await openPglite(unfinished);
+      await pglite.close();
+    });
+  }
+
+  async #close(): Promise<void> {
+    const idle = this.#turns.stop();
+    this.#holder?.lose(stoppedError());
+    await idle;
+    const pglite = this.#pglite;
+    this.#pglite = undefined;
+    try {
+      await pglite?.close();
+    } finally {
+      this.#lock?.release();
+    }
+  }
+}

@@ -1,0 +1,318 @@
+import { type Clock, type Rng, sleep } from '@millrace/foundation';
+import type { QueryOptions, QueryResult, Row, TransactionOptions, Tx } from './database.js';
+import { ERRORS } from './errors.js';
+import { endsConnection, isSqlError, toDatabaseError } from './failure.js';
+import { SERVER_LIFE } from './outcome.js';
+import { beginStatements } from './rules/begin-statements.js';
+import { isConflict } from './rules/classify-failure.js';
+import { encodeParameters, type SqlParameter } from './rules/encode-parameter.js';
+import type { Session, SessionResult } from './session.js';
+
+/** What a transaction needs from its driver. */
+export interface TransactionHost {
+  readonly clock: Clock;
+  readonly rng: Rng;
+  /** For BEGIN, COMMIT and ROLLBACK themselves. */
+  readonly callTimeoutMs: number;
+  readonly transactionTimeoutMs: number;
+  /** Whether the server is told the time limits too: it outlives this process. */
+  readonly limitsServer: boolean;
+  /** Gets a session before the deadline (of `clock.monotonicMs`). */
+  acquire(deadline: number, signal?: AbortSignal): Promise<Session>;
+  /** Finds out what became of a transaction whose COMMIT was not answered; undefined when nobody can say. */
+  settle(xid: string): Promise<'committed' | 'aborted' | undefined>;
+}
+
+const FIRST_PAUSE_MS = 5;
+
+/**
+ * Runs a function in a transaction; see `Database.transaction`.
+ * @param host - the driver.
+ * @param fn - what to do.
+ * @param options - isolation, deadline, signal, retries.
+ */
+export async function runTransaction<T>(
+  host: TransactionHost,
+  fn: (tx: Tx) => Promise<T>,
+  options: TransactionOptions,
+): Promise<T> {
+  const { clock, rng } = host;
+  const { timeoutMs = host.transactionTimeoutMs, retries = 0, signal } = options;
+  const deadline = clock.monotonicMs() + timeoutMs;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await runOnce(host, fn, { ...options, timeoutMs }, deadline);
+    } catch (error) {
+      const failed = ERRORS.is(error, 'TX_ROLLED_BACK') ? error.cause : error;
+      const again = attempt < retries && isSqlError(failed) && isConflict(failed.code);
+      if (!again) throw error;
+      // Scattered, or the two that collided would collide again.
+      const pauseMs = FIRST_PAUSE_MS * 2 ** attempt * (0.5 + rng.next());
+      if (clock.monotonicMs() + pauseMs >= deadline || !(await sleep(clock, pauseMs, signal))) throw error;
+    }
+  }
+}
+
+async function runOnce<T>(
+  host: TransactionHost,
+  fn: (tx: Tx) => Promise<T>,
+  options: TransactionOptions & { readonly timeoutMs: number },
+  deadline: number,
+): Promise<T> {
+  const { timeoutMs, signal } = options;
+  const session = await host.acquire(deadline, signal).catch((error: unknown) => {
+    throw signal?.aborted && error === signal.reason ? error : toDatabaseError(error, 'a transaction');
+  });
+  const transaction = new Transaction(host, session, options);
+  const leftMs = Math.max(0, deadline - host.clock.monotonicMs());
+  const cancelTimer = host.clock.setTimer(leftMs, () =>
+    transaction.close(ERRORS.create('TX_TIMEOUT', { timeoutMs })),
+  );
+  const onAbort = () => transaction.close(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  if (signal?.aborted) onAbort();
+  try {
+    await transaction.begin(host.limitsServer ? leftMs : undefined);
+    const value = await transaction.whileOpen(fn(transaction.tx));
+    cancelTimer();
+    await transaction.commit();
+    return value;
+  } catch (error) {
+    cancelTimer();
+    throw await transaction.rollBack(error);
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+/**
+ * One transaction on one session.
+ *
+ * ```
+ *   OPEN ──function returns──▶ COMMITTING ──▶ ENDED: committed, refused, or found out after a lost reply
+ *    ├───function throws─────▶ ENDED: rolled back
+ *    └───timeout, signal, connection lost──▶ ENDED: session discarded, the function is not waited for
+ * ```
+ * Once COMMITTING neither timeout nor signal changes anything: the answer has to be the truth.
+ */
+class Transaction {
+  readonly tx: Scope;
+  readonly #host: TransactionHost;
+  readonly #session: Session;
+  readonly #options: TransactionOptions;
+  /** Made when somebody asks for it: most functions never look. */
+  #abort: AbortController | undefined;
+  readonly #closed: Promise<never>;
+  #rejectClosed: (reason: unknown) => void = () => {};
+  #state: 'OPEN' | 'COMMITTING' | 'ENDED' = 'OPEN';
+  #closedBy: { readonly reason: unknown } | undefined;
+  #xid: string | undefined;
+  /** The first statement that failed since the start or the last savepoint that was rolled back. */
+  #failure: unknown;
+  #savepoints = 0;
+
+  constructor(host: TransactionHost, session: Session, options: TransactionOptions) {
+    this.#host = host;
+    this.#session = session;
+    this.#options = options;
+    this.#closed = new Promise((_, reject) => {
+      this.#rejectClosed = reject;
+    });
+    this.#closed.catch(() => {}); // Waited for only while something runs.
+    this.tx = new Scope(this);
+    session.onLost((reason) => this.close(toDatabaseError(reason, 'a transaction')));
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#closedBy) this.#abort.abort(this.#closedBy.reason);
+    return this.#abort.signal;
+  }
+
+  get xid(): string | undefined {
+    return this.#xid;
+  }
+
+  /** One round trip: what has to be asked at a lost COMMIT is learnt here. */
+  async begin(limitMs: number | undefined): Promise<void> {
+    const { readOnly = false } = this.#options;
+    const isKnown = this.#session.serverLife !== undefined;
+    const number = ['pg_current_xact_id()::text AS number', ...(isKnown ? [] : [`${SERVER_LIFE} AS life`])];
+    const ask = readOnly ? [] : number; // Of what only reads nothing has to be found out.
+    const results = await this.whileOpen(this.script(beginStatements(this.#options, { limitMs, ask })));
+    if (readOnly) return;
+    const row = results.at(-1)?.rows[0] as { number: string; life?: string };
+    this.#session.serverLife ??= row.life;
+    this.#xid = `${row.number}@${this.#session.serverLife}`;
+  }
+
+  /** Waits for some work, but not after the transaction was closed under it. */
+  whileOpen<T>(work: Promise<T>): Promise<T> {
+    work.catch(() => {}); // A failure after the end belongs to nobody.
+    return Promise.race([work, this.#closed]);
+  }
+
+  /** Ends the transaction under its function. */
+  close(reason: unknown): void {
+    if (this.#state !== 'OPEN') return;
+    this.#state = 'ENDED';
+    this.#closedBy = { reason };
+    this.tx.end(reason instanceof Error ? reason.message : 'aborted');
+    this.#session.discard();
+    this.#abort?.abort(reason);
+    this.#rejectClosed(reason);
+  }
+
+  async run(
+    sql: string,
+    values: readonly (string | null)[],
+    options: QueryOptions = {},
+  ): Promise<SessionResult> {
+    return this.#watched(this.#session.run(sql, values, options), options.signal);
+  }
+
+  async script(sql: string): Promise<SessionResult[]> {
+    return this.#watched(this.#session.script(sql));
+  }
+
+  nextSavepoint(): string {
+    this.#savepoints++;
+    return `millrace_${this.#savepoints}`;
+  }
+
+  /** What failed inside a savepoint that was rolled back has not broken the transaction. */
+  forgive(): void {
+    this.#failure = undefined;
+  }
+
+  async commit(): Promise<void> {
+    if (this.#closedBy) throw this.#closedBy.reason;
+    this.#state = 'COMMITTING';
+    this.tx.end('it was committed');
+    let answer: SessionResult | undefined;
+    try {
+      [answer] = await this.#session.script('COMMIT', { timeoutMs: this.#host.callTimeoutMs });
+    } catch (error) {
+      this.#state = 'ENDED';
+      if (endsConnection(error)) return this.#afterLostCommit(error);
+      this.#session.release();
+      throw toDatabaseError(error, 'COMMIT');
+    }
+    this.#state = 'ENDED';
+    this.#session.release();
+    if (answer?.command !== 'COMMIT') throw ERRORS.create('TX_ROLLED_BACK', {}, { cause: this.#failure });
+  }
+
+  /** Rolls back what is still open; gives the error that the caller gets. */
+  async rollBack(error: unknown): Promise<unknown> {
+    if (this.#closedBy) return this.#closedBy.reason;
+    if (this.#state === 'ENDED') return error;
+    this.#state = 'ENDED';
+    this.tx.end('it was rolled back');
+    try {
+      await this.#session.script('ROLLBACK', { timeoutMs: this.#host.callTimeoutMs });
+      this.#session.release();
+    } catch {
+      this.#session.discard(); // PostgreSQL rolls back what has no connection.
+    }
+    return error;
+  }
+
+  async #afterLostCommit(cause: unknown): Promise<void> {
+    this.#session.discard();
+    if (this.#xid === undefined) return; // Read-only: there was nothing to commit.
+    const outcome = await this.#host.settle(this.#xid);
+    if (outcome === 'committed') return;
+    if (outcome === 'aborted') throw toDatabaseError(cause, 'COMMIT');
+    throw ERRORS.create('COMMIT_UNKNOWN', { xid: this.#xid }, { cause });
+  }
+
+  async #watched<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
+    try {
+      return await work;
+    } catch (thrown) {
+      // Read-only because it was asked for: the statement is wrong, not the server.
+      const isOwnFault = this.#options.readOnly && isSqlError(thrown, '25006');
+      const isAborted = signal?.aborted && thrown === signal.reason;
+      const isAsThrown = isOwnFault || isAborted;
+      const error = isAsThrown ? thrown : toDatabaseError(thrown, 'a statement of a transaction');
+      if (isAborted || (!isOwnFault && endsConnection(thrown))) this.close(error);
+      else this.#failure ??= thrown;
+      throw error;
+    }
+  }
+}
+
+/** The tx of a function: the whole transaction's, or that of a savepoint. */
+class Scope implements Tx {
+  readonly #transaction: Transaction;
+  #endedBecause: string | undefined;
+  #inner: Scope | undefined;
+
+  constructor(transaction: Transaction) {
+    this.#transaction = transaction;
+  }
+
+  get signal(): AbortSignal {
+    return this.#transaction.signal;
+  }
+
+  get xid(): string | undefined {
+    return this.#transaction.xid;
+  }
+
+  async query<R extends object = Row>(
+    sql: string,
+    params: readonly SqlParameter[] = [],
+    options: QueryOptions = {},
+  ): Promise<QueryResult<R>> {
+    this.#requireUsable('tx.query');
+    options.signal?.throwIfAborted();
+    const { rows, rowCount } = await this.#transaction.run(sql, encodeParameters(params), options);
+    return { rows: rows as readonly object[] as readonly R[], rowCount };
+  }
+
+  async script(sql: string): Promise<void> {
+    this.#requireUsable('tx.script');
+    await this.#transaction.script(sql);
+  }
+
+  async transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+    this.#requireUsable('tx.transaction');
+    const transaction = this.#transaction;
+    const savepoint = transaction.nextSavepoint();
+    const inner = new Scope(transaction);
+    this.#inner = inner;
+    try {
+      await transaction.script(`SAVEPOINT ${savepoint}`);
+      try {
+        const value = await transaction.whileOpen(fn(inner));
+        inner.end('its part of the transaction is over');
+        await transaction.script(`RELEASE SAVEPOINT ${savepoint}`);
+        return value;
+      } catch (error) {
+        inner.end('its part of the transaction was rolled back');
+        if (this.#endedBecause === undefined) {
+          await transaction.script(`ROLLBACK TO SAVEPOINT ${savepoint}`);
+          transaction.forgive();
+        }
+        throw error;
+      }
+    } finally {
+      this.#inner = undefined;
+    }
+  }
+
+  /** Refuses every further use, also of what is nested. */
+  end(because: string): void {
+    this.#endedBecause ??= because;
+    this.#inner?.end(because);
+  }
+
+  #requireUsable(call: string): void {
+    if (this.#endedBecause !== undefined) throw ERRORS.create('TX_CLOSED', { reason: this.#endedBecause });
+    if (!this.#inner) return;
+    const consequence = 'be rolled back with a part it does not belong to';
+    throw ERRORS.create('TX_REENTRANT', { call, consequence, instead: 'the tx of the innermost function' });
+  }
+}

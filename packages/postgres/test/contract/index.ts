@@ -1,0 +1,43 @@
+import { leakCheck } from '@millrace/testkit/vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { Database } from '../../src/index.js';
+import type { DatabasePlace } from '../open-databases.js';
+import { lifeContract } from './life.js';
+import { listeningContract, type Use } from './listening.js';
+import { migrationsContract } from './migrations.js';
+import { statementsContract } from './statements.js';
+import { transactionsContract } from './transactions.js';
+import { valuesContract } from './values.js';
+
+/** What every driver must do. */
+export function databaseContract(name: string, makePlace: () => Promise<DatabasePlace>): void {
+  leakCheck();
+  describe(`Database contract: ${name}`, () => {
+    let place: DatabasePlace;
+    beforeAll(async () => {
+      place = await makePlace();
+    }, 60_000);
+    afterAll(() => place[Symbol.asyncDispose]());
+
+    const withDatabase: Use = async (options, use) => {
+      await using database = place.open(options);
+      await use(database);
+    };
+
+    describe('one database', () => {
+      let database: Database;
+      beforeAll(() => {
+        database = place.open();
+      });
+      afterAll(() => database.stop());
+      const current = () => database;
+      valuesContract(current);
+      statementsContract(current);
+      transactionsContract(current);
+      migrationsContract(current);
+    });
+
+    listeningContract(withDatabase);
+    lifeContract(withDatabase, (options) => place.open(options));
+  });
+}

@@ -1,0 +1,114 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { seededRng, systemClock } from '@millrace/foundation';
+import { ManualClock } from '@millrace/testkit';
+import { leakCheck } from '@millrace/testkit/vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DirectoryLock } from '../../src/pglite/directory-lock.js';
+import { ownIdentity, type ProcessIdentity } from '../../src/pglite/process-identity.js';
+import { failure } from '../open-databases.js';
+
+leakCheck();
+
+let parent: string;
+let directory: string;
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'millrace-lock-'));
+  directory = join(parent, 'deep', 'data');
+});
+afterEach(() => rmSync(parent, { recursive: true }));
+
+const take = (seed = 1) => DirectoryLock.take(directory, { clock: systemClock, rng: seededRng(seed) });
+const files = () => (existsSync(`${directory}.lock`) ? readdirSync(`${directory}.lock`) : []);
+/** The file of another holder, as old as given. */
+function leaveBehind(content: Partial<ProcessIdentity> | string, ageMs = 0): string {
+  mkdirSync(`${directory}.lock`, { recursive: true });
+  const file = join(`${directory}.lock`, 'left-behind.json');
+  const text = typeof content === 'string' ? content : JSON.stringify({ ...ownIdentity(), ...content });
+  writeFileSync(file, text);
+  const then = new Date(Date.now() - ageMs);
+  utimesSync(file, then, then);
+  return file;
+}
+
+describe('DirectoryLock', () => {
+  it('is held by one, who is named to the next, and leaves nothing behind', async () => {
+    const lock = await take();
+    expect(await failure(take())).toMatchObject({
+      code: 'DATABASE_IN_USE',
+      message: expect.stringContaining(`process ${process.pid} on`),
+    });
+    expect(files()).toHaveLength(1);
+    lock.release();
+    lock.release();
+    expect(existsSync(`${directory}.lock`)).toBe(false);
+    (await take()).release();
+  });
+
+  it.each<[string, Partial<ProcessIdentity> | string, number]>([
+    ['a process that is gone', { pid: 2 ** 22 + 1 }, 0],
+    ['a process whose pid has been given to another', { startedAt: '1' }, 0],
+    ['another machine that has been silent for half a minute', { world: 'elsewhere' }, 31_000],
+    ['a process that died while it wrote its file', '{"pid":', 31_000],
+  ])('is taken over from %s', async (_, left, ageMs) => {
+    const file = leaveBehind(left, ageMs);
+    const lock = await take();
+    expect(existsSync(file)).toBe(false);
+    expect(files()).toHaveLength(1);
+    lock.release();
+  });
+
+  it.each<[string, Partial<ProcessIdentity> | string]>([
+    ['a process that lives', {}],
+    ['another machine or container that was heard of lately', { world: 'elsewhere', host: 'far-away' }],
+    ['somebody who is just writing', '{"pid":'],
+  ])('is not taken over from %s', async (_, left) => {
+    const file = leaveBehind(left);
+    expect(await failure(take())).toMatchObject({ code: 'DATABASE_IN_USE' });
+    expect(existsSync(file)).toBe(true);
+    expect(files()).toHaveLength(1);
+  });
+
+  it('shows that it lives, for those who cannot see its process', async () => {
+    const clock = new ManualClock();
+    const lock = await DirectoryLock.take(directory, { clock, rng: seededRng(1) });
+    const file = join(`${directory}.lock`, files()[0] ?? '');
+    const longAgo = new Date(Date.now() - 60_000);
+    for (let beat = 0; beat < 3; beat++) {
+      utimesSync(file, longAgo, longAgo);
+      await clock.advance(5_000);
+      expect(Date.now() - statSync(file).mtimeMs).toBeLessThan(30_000);
+    }
+    lock.release();
+  });
+
+  it('of many who come at once, over a dead one’s file, never two have it', async () => {
+    leaveBehind({ pid: 2 ** 22 + 1 });
+    let holders = 0;
+    let taken = 0;
+    const contend = async (seed: number) => {
+      for (let round = 0; round < 10; round++) {
+        const lock = await take(seed * 100 + round).catch(() => undefined);
+        if (!lock) continue;
+        taken++;
+        expect(++holders).toBe(1);
+        await Promise.resolve();
+        holders--;
+        lock.release();
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, (_, seed) => contend(seed)));
+    expect(taken).toBeGreaterThan(0);
+    (await take()).release();
+  });
+});
