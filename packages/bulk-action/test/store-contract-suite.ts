@@ -30,8 +30,13 @@ import * as watching from './store-contract/watching.js';
  * The one suite that every `BulkStore` passes. After each test every count must agree with every place.
  * @param name - of the store: `'memory'`.
  * @param open - makes an empty store for one test; the suite closes it.
+ * @param parts - of the contract; all of it unless given.
  */
-export function bulkStoreContract(name: string, open: OpenStore): void {
+export function bulkStoreContract(
+  name: string,
+  open: OpenStore,
+  parts: readonly ContractPart[] = ALL_PARTS,
+): void {
   describe(`BulkStore ${name}`, () => {
     const harnesses: StoreHarness[] = [];
     afterEach(async () => {
@@ -49,10 +54,7 @@ export function bulkStoreContract(name: string, open: OpenStore): void {
       harnesses.push(harness);
       return harness;
     };
-    describeGroups(openOne);
-    describeGate(openOne);
-    describeLeases(openOne);
-    describeEngine(openOne);
+    for (const part of parts) PARTS[part](openOne);
   });
 }
 
@@ -147,3 +149,10 @@ function describeEngine(open: OpenStore): void {
   describe('bulk-action BA-15: repeated after a lost answer', () => repeating(open));
   describe('bulk-action BA-15: disorder', () => disordering(open));
 }
+
+const PARTS = { groups: describeGroups, gate: describeGate, leases: describeLeases, engine: describeEngine };
+
+/** A part of the contract. */
+type ContractPart = keyof typeof PARTS;
+
+const ALL_PARTS = Object.keys(PARTS) as readonly ContractPart[];
