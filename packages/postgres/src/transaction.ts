@@ -53,6 +53,9 @@ export async function runTransaction<T>(
   }
 }
 
+/** The server's own limits come later: both at once, and a caller would be told now of the one, now of the other. */
+const SERVER_LATER_MS = 500;
+
 async function runOnce<T>(
   host: TransactionHost,
   fn: (tx: Tx) => Promise<T>,
@@ -72,7 +75,7 @@ async function runOnce<T>(
   signal?.addEventListener('abort', onAbort, { once: true });
   if (signal?.aborted) onAbort();
   try {
-    await transaction.begin(host.limitsServer ? leftMs : undefined);
+    await transaction.begin(host.limitsServer ? leftMs + SERVER_LATER_MS : undefined);
     const value = await transaction.whileOpen(fn(transaction.tx));
     cancelTimer();
     await transaction.commit();
