@@ -10,9 +10,12 @@ import { WANTED } from './wanted.js';
 /** One seed to replay; or where to begin and how many. */
 const { MILLRACE_DIFF_SEED, MILLRACE_DIFF_FROM, MILLRACE_DIFF_SEEDS } = process.env;
 const FROM = Number(MILLRACE_DIFF_FROM ?? 1);
-/** So many that every command, answer and refusal occurs, the rare ones too. */
-const SEEDS_FOR_ALL = 520;
+const SEEDS = Number(MILLRACE_DIFF_SEEDS ?? 520);
 const PARTS = 4;
+const PART = Math.ceil(SEEDS / PARTS);
+const TIMEOUT_MS = Math.max(180_000, PART * 500);
+/** With fewer seeds the rare things need not occur. */
+const SEEDS_FOR_ALL = 520;
 /** Sequences that run side by side: while one waits for its store, another goes on. */
 const AT_ONCE = 8;
 /** A case has many commands that only prepare it; a hundred ways to leave some out take long enough. */
@@ -22,12 +25,8 @@ const CASE_REPLAYS = 100;
  * Registers the comparison of two stores: the same commands, the same answers.
  * @param pair - the stores.
  * @param file - the test file, for the line that replays a difference.
- * @param usualSeeds - how many sequences, unless MILLRACE_DIFF_SEEDS says it.
  */
-export function differential(pair: Pair, file: string, usualSeeds = SEEDS_FOR_ALL): void {
-  const seeds = Number(MILLRACE_DIFF_SEEDS ?? usualSeeds);
-  const perPart = Math.ceil(seeds / PARTS);
-  const timeoutMs = Math.max(180_000, perPart * 500);
+export function differential(pair: Pair, file: string): void {
   const expectNone = async (finding: Finding | undefined, replays?: number) => {
     if (finding) expect.fail(told(finding, await shorten(pair, finding, replays), file));
   };
@@ -41,11 +40,11 @@ export function differential(pair: Pair, file: string, usualSeeds = SEEDS_FOR_AL
 
   const tally = new Tally();
   for (let part = 0; part < PARTS; part++) {
-    const [first, last] = [FROM + part * perPart, FROM + (part + 1) * perPart - 1];
+    const [first, last] = [FROM + part * PART, FROM + (part + 1) * PART - 1];
     it(
       `bulk-action BA-15: both stores give the same answers to the sequences of seeds ${first} to ${last}`,
       async () => expectNone(await firstFinding(pair, first, last, tally)),
-      timeoutMs,
+      TIMEOUT_MS,
     );
   }
 
@@ -57,10 +56,10 @@ export function differential(pair: Pair, file: string, usualSeeds = SEEDS_FOR_AL
         const isLook = ({ kind }: Command) => kind !== 'add';
         await expectNone(await replay(pair, { seed: 0, world }, commands, isLook), CASE_REPLAYS);
       },
-      timeoutMs,
+      TIMEOUT_MS,
     );
 
-  if (seeds >= SEEDS_FOR_ALL)
+  if (SEEDS >= SEEDS_FOR_ALL)
     it('bulk-action BA-15: the sequences have met every command, every answer and every refusal', () => {
       expect(WANTED.filter((label) => tally.of(label) === 0)).toEqual([]);
     });

@@ -122,7 +122,7 @@ describe('bulk-action BA-17: SEND_EMAIL and a mail server that does not take a m
     expect(failure).toMatchObject({ code: 'EMAIL_PARTLY_REFUSED', retryable: false });
     expect(failure.message).toMatch(/Sent to ada@example.com, refused for bob@example.com, cy@example.com/);
     expect(mailServer.received.map((mail) => mail.to)).toEqual([['ada@example.com']]);
-    // All refused, one of them only for now: nobody has it, so it may be tried again.
+    // All refused, one of them with a passing error: nobody has it, so it may be tried again.
     const none = await failureOf(tryJob(email, { ...MAIL, to: to.slice(1) }));
     expect(none).toMatchObject({ code: 'EMAIL_FAILED', retryable: true });
   });

@@ -3,15 +3,11 @@ import { differential } from '../differential/suite.js';
 import { openMemory } from '../memory/open-memory.js';
 import { closeRedis, openRedis } from './redis-fixture.js';
 
-const SEEDS = 360;
-
 afterAll(closeRedis);
 
 describe('bulk-action BA-15: Redis against memory', () => {
   differential(
     { first: async (config) => openMemory(config), second: openRedis },
     'packages/bulk-action/test/redis/differential.test.ts',
-    // Two thirds of those that memory is compared with itself by, which must meet everything: more take a minute longer.
-    SEEDS,
   );
 });
