@@ -86,8 +86,13 @@ export function defineErrors<const S extends Record<string, ErrorSpec>>(
       const message = spec.message.replace(/\{(\w+)\}/g, (_, name: string) => printable(details[name]));
       return new MillraceError(code, spec, message, details, options);
     },
-    is: (error: unknown, code: keyof S & string): error is MillraceError =>
-      (error as { code?: unknown } | null | undefined)?.code === code,
+    is(error: unknown, code: keyof S & string): error is MillraceError {
+      try {
+        return (error as { code?: unknown } | null | undefined)?.code === code;
+      } catch {
+        return false; // Thrown by a handler, and hostile.
+      }
+    },
   });
 }
 

@@ -237,6 +237,9 @@ class Transaction {
       // Read-only because it was asked for: the statement is wrong, not the server.
       const isOwnFault = this.#options.readOnly && isSqlError(thrown, '25006');
       const isAborted = signal?.aborted && thrown === signal.reason;
+      // Nothing but the echo of an earlier failure, which somebody has swallowed: that one is what happened.
+      if (isSqlError(thrown, '25P02') && this.#failure)
+        throw ERRORS.create('TX_ROLLED_BACK', {}, { cause: this.#failure });
       const isAsThrown = isOwnFault || isAborted;
       const error = isAsThrown ? thrown : toDatabaseError(thrown, 'a statement of a transaction');
       if (isAborted || (!isOwnFault && endsConnection(thrown))) this.close(error);

@@ -1,0 +1,13 @@
+-- Tasks whose worker has been silent for longer than its lease.
+-- Parameters: $1 what the ids of workers to pass over begin with, or null, $2 the most rows, $3 whether every other worker is dead (embedded database).
+-- Returns: what a decision about each needs. Nothing is locked: the decision is fenced by the claim.
+-- Cost: a walk along the notes of claims that are due, a lookup per task of theirs.
+SELECT e.id, e.claim_id, e.batch_id, e.task_key, e.handler, e.lost_cnt, e.on_failure
+FROM {schema}.outbox_lease l
+CROSS JOIN LATERAL unnest(l.evt_ids) AS i (id)
+JOIN {schema}.outbox_evt e ON e.id = i.id
+WHERE ($3::boolean OR l.look_at <= (SELECT clock_timestamp()))
+  AND e.status = 'PROCESSING' AND ($3::boolean OR e.lease_until <= clock_timestamp())
+  AND ($1::text IS NULL OR NOT starts_with(e.worker_id, $1::text))
+ORDER BY l.look_at
+LIMIT $2::integer

@@ -1,0 +1,241 @@
+import type { Database } from '@millrace/postgres';
+import type { BatchListeners } from './batch-listeners.js';
+import { ERRORS } from './errors.js';
+import type { OutboxEvents } from './events.js';
+import type { Batch, BatchStatus, OutboxStatus, Page, TaskCounts, TaskView } from './model.js';
+import type { BatchStore } from './postgres/batch-store.js';
+import type { BacklogView, ViewStore } from './postgres/view-store.js';
+import { reopen } from './rules/reopen.js';
+import type { WakeUps } from './wake-ups.js';
+
+/** A batch with its tasks. */
+export interface BatchDetails {
+  readonly batch: Batch;
+  readonly counts: TaskCounts;
+  /** The first of them; `tasks` gives the rest. */
+  readonly tasks: readonly TaskView[];
+}
+
+/** Which batches to list. */
+export interface BatchFilter {
+  /** All tenants unless given. */
+  readonly tenant?: string | undefined;
+  readonly dag?: string | undefined;
+  readonly status?: BatchStatus | undefined;
+  readonly bizKey?: string | undefined;
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** Which tasks of a batch to list. */
+export interface TaskFilter {
+  readonly status?: OutboxStatus | undefined;
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** Which dead letters to list. */
+export interface DeadLetterFilter {
+  readonly tenant?: string | undefined;
+  /** `dag.key`. */
+  readonly handler?: string | undefined;
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+const LIMIT_DEFAULT = 50;
+const LIMIT_MAX = 1_000;
+const TASKS_SHOWN = 1_000;
+const ID = /^[1-9]\d{0,17}$/;
+
+/** Looks at batches, and ends or repeats them. */
+export class Batches {
+  readonly #database: Database;
+  readonly #store: BatchStore;
+  readonly #views: ViewStore;
+  readonly #listeners: BatchListeners;
+  readonly #events: OutboxEvents;
+  readonly #wakeUps: WakeUps;
+
+  /** @param parts - of the outbox. */
+  constructor(parts: {
+    readonly database: Database;
+    readonly store: BatchStore;
+    readonly views: ViewStore;
+    readonly listeners: BatchListeners;
+    readonly events: OutboxEvents;
+    readonly wakeUps: WakeUps;
+  }) {
+    this.#database = parts.database;
+    this.#store = parts.store;
+    this.#views = parts.views;
+    this.#listeners = parts.listeners;
+    this.#events = parts.events;
+    this.#wakeUps = parts.wakeUps;
+  }
+
+  /**
+   * One batch.
+   * @param id - its id.
+   * @throws MillraceError `BATCH_NOT_FOUND`.
+   */
+  async get(id: string): Promise<Batch> {
+    const batch = ID.test(id) ? await this.#store.get(id) : undefined;
+    if (!batch) throw notFound(id);
+    return batch;
+  }
+
+  /** The latest run of a business key; undefined when there is none. */
+  async find({
+    tenant = '',
+    dag,
+    bizKey,
+  }: {
+    tenant?: string | undefined;
+    dag: string;
+    bizKey: string;
+  }): Promise<Batch | undefined> {
+    return this.#store.find({ tenant, dag, bizKey });
+  }
+
+  /**
+   * One batch with its tasks (the first thousand) and how many are in which state.
+   * @param id - its id.
+   * @throws MillraceError `BATCH_NOT_FOUND`.
+   */
+  async status(id: string): Promise<BatchDetails> {
+    const batch = await this.get(id);
+    const [counts, tasks] = await Promise.all([
+      this.#views.counts(id),
+      this.#views.tasks(id, { limit: TASKS_SHOWN }),
+    ]);
+    return { batch, counts, tasks };
+  }
+
+  /**
+   * Tasks of a batch in the order of their ids, a page at a time.
+   * @param id - of the batch.
+   * @param filter - state, cursor, size of a page.
+   * @throws MillraceError `BATCH_NOT_FOUND`.
+   */
+  async tasks(id: string, { status, cursor, limit }: TaskFilter = {}): Promise<Page<TaskView>> {
+    await this.get(id);
+    const size = pageSize(limit);
+    return pageOf(await this.#views.tasks(id, { after: cursorOf(cursor), limit: size, status }), size);
+  }
+
+  /**
+   * One task.
+   * @param id - of the batch.
+   * @param key - of the task.
+   * @throws MillraceError `BATCH_NOT_FOUND`, `TASK_NOT_FOUND`.
+   */
+  async task(id: string, key: string): Promise<TaskView> {
+    await this.get(id);
+    const task = await this.#views.task(id, key);
+    if (!task) throw ERRORS.create('TASK_NOT_FOUND', { batch: id, task: key });
+    return task;
+  }
+
+  /** Batches, the newest first, a page at a time. */
+  async list({ cursor, limit, ...filter }: BatchFilter = {}): Promise<Page<Batch>> {
+    const size = pageSize(limit);
+    return pageOf(await this.#views.batches({ ...filter, before: cursorOf(cursor), limit: size }), size);
+  }
+
+  /** Tasks that failed for good, the newest first, a page at a time. */
+  async deadLetters({ cursor, limit, ...filter }: DeadLetterFilter = {}): Promise<Page<TaskView>> {
+    const size = pageSize(limit);
+    return pageOf(await this.#views.deadLetters({ ...filter, before: cursorOf(cursor), limit: size }), size);
+  }
+
+  /** The whole backlog by state, and how long the oldest task has been able to run. */
+  backlog({ tenant }: { readonly tenant?: string | undefined } = {}): Promise<BacklogView> {
+    return this.#views.backlog(tenant);
+  }
+
+  /**
+   * Ends a batch now: what waits is cancelled, what runs has lost its claim, is told by its signal, and has its writes rolled back. One that has
+   * ended already stays as it is.
+   * @param id - its id.
+   * @returns the batch.
+   * @throws MillraceError `BATCH_NOT_FOUND`; what a listener of `onBatchEnd` throws: then nothing has happened.
+   */
+  async abort(id: string): Promise<Batch> {
+    await this.get(id);
+    const { batch, isAborted } = await this.#database.transaction(
+      async (tx) => {
+        const locked = await this.#store.lock(tx, id);
+        if (!locked) throw notFound(id);
+        if (locked.status !== 'RUNNING') return { batch: locked, isAborted: false };
+        const aborted = await this.#store.abort(tx, id);
+        await this.#listeners.tell(tx, aborted);
+        return { batch: aborted, isAborted: true };
+      },
+      { retries: 3 },
+    );
+    if (isAborted) {
+      this.#events.emit('batch', { dag: batch.dag, status: batch.status });
+      const hint = { kind: 'aborted', batchId: id } as const;
+      this.#wakeUps.here(hint);
+      this.#wakeUps.others(hint);
+    }
+    return batch;
+  }
+
+  /**
+   * Runs again what failed, was cancelled, or was skipped because of others. What is done stays done.
+   * @param id - of the batch.
+   * @returns the batch, RUNNING if there was anything to run again.
+   * @throws MillraceError `BATCH_NOT_FOUND`.
+   */
+  retry(id: string): Promise<Batch> {
+    return this.#reopen(id);
+  }
+
+  /**
+   * Runs one failed task again, and with it what did not run because of it.
+   * @param id - of the batch.
+   * @param key - of the task.
+   * @throws MillraceError `BATCH_NOT_FOUND`, `TASK_NOT_FOUND`, `TASK_NOT_RETRYABLE`.
+   */
+  retryTask(id: string, key: string): Promise<Batch> {
+    return this.#reopen(id, key);
+  }
+
+  async #reopen(id: string, only?: string): Promise<Batch> {
+    await this.get(id);
+    const batch = await this.#database.transaction(
+      async (tx) => {
+        const locked = await this.#store.lock(tx, id);
+        if (!locked) throw notFound(id);
+        const { state, idOf } = await this.#store.lockTasks(tx, locked);
+        if (only !== undefined) {
+          const task = state.tasks.find(({ key }) => key === only);
+          if (!task) throw ERRORS.create('TASK_NOT_FOUND', { batch: id, task: only });
+          const { status } = task;
+          if (status !== 'FAILED')
+            throw ERRORS.create('TASK_NOT_RETRYABLE', { batch: id, task: only, status });
+        }
+        const { tasks, failing } = reopen(state, only);
+        return tasks.length === 0 ? locked : this.#store.reopen(tx, locked, { tasks, failing, idOf });
+      },
+      { retries: 3 },
+    );
+    this.#wakeUps.here({ kind: 'work', dag: batch.dag });
+    return batch;
+  }
+}
+
+const notFound = (id: string) => ERRORS.create('BATCH_NOT_FOUND', { batch: id });
+
+/** A cursor that is none of ours begins from the start. */
+const cursorOf = (cursor: string | undefined): string | undefined =>
+  cursor !== undefined && ID.test(cursor) ? cursor : undefined;
+
+const pageSize = (limit = LIMIT_DEFAULT): number => Math.min(Math.max(1, Math.floor(limit) || 1), LIMIT_MAX);
+
+const pageOf = <T extends { readonly id: string }>(items: readonly T[], size: number): Page<T> => ({
+  items,
+  cursor: items.length < size ? undefined : items.at(-1)?.id,
+});

@@ -1,0 +1,125 @@
+import { type Clock, type Logger, sleep } from '@millrace/foundation';
+import type { Database } from '@millrace/postgres';
+import type { ResolvedOutboxOptions } from './options.js';
+import { isPassing } from './passing.js';
+import type { TaskEnd, TaskStore } from './postgres/task-store.js';
+
+interface Waiting {
+  readonly end: TaskEnd;
+  readonly resolve: (ended: boolean) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Told after a group was written: how many other tasks can run now. */
+export type AfterGroup = (ready: number) => void;
+
+const PAUSE_FIRST_MS = 50;
+const PAUSE_MAX_MS = 1_000;
+
+/**
+ * Writes completions of external tasks in groups: a commit for up to a hundred of them instead of one each. A group that could not be
+ * written is tried again; the leases are extended meanwhile.
+ */
+export class Completions {
+  readonly #tasks: TaskStore;
+  readonly #database: Database;
+  readonly #options: ResolvedOutboxOptions;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #afterGroup: AfterGroup;
+  #waiting: Waiting[] = [];
+  #cancelTimer: (() => void) | undefined;
+  /** Groups on their way. */
+  #writing = 0;
+  readonly #stopped = new AbortController();
+
+  /**
+   * @param parts - of the outbox.
+   * @param options - sizes of groups.
+   * @param afterGroup - see AfterGroup.
+   */
+  constructor(
+    parts: { readonly tasks: TaskStore; readonly database: Database },
+    options: ResolvedOutboxOptions,
+    afterGroup: AfterGroup,
+  ) {
+    this.#tasks = parts.tasks;
+    this.#database = parts.database;
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#afterGroup = afterGroup;
+  }
+
+  /**
+   * Has an end written with the next group.
+   * @param end - of a claimed task; its successors see a success.
+   * @returns whether the claim held.
+   * @throws what PostgreSQL says of a result it cannot keep.
+   */
+  add(end: TaskEnd): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ end, resolve, reject });
+      if (this.#waiting.length >= this.#options.completionsMax) this.#flush();
+      // The first goes at once, with what ends in the same moment; others gather while it is being written.
+      else
+        this.#cancelTimer ??= this.#clock.setTimer(
+          this.#writing === 0 ? 0 : this.#options.completionDelayMs,
+          () => this.#flush(),
+        );
+    });
+  }
+
+  /** Gives up what cannot be written: its leases will end. */
+  stop(): void {
+    this.#stopped.abort();
+    this.#flush();
+  }
+
+  #flush(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const group = this.#waiting;
+    if (group.length === 0) return;
+    this.#waiting = [];
+    // In the order in which everybody locks.
+    group.sort((one, other) => Number(BigInt(one.end.id) - BigInt(other.end.id)));
+    this.#writing++;
+    void this.#write(group).finally(() => {
+      this.#writing--;
+      if (this.#writing === 0) this.#flush();
+    });
+  }
+
+  async #write(group: readonly Waiting[]): Promise<void> {
+    const ends = group.map(({ end }) => end);
+    let isRepeated = false;
+    for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
+      try {
+        const { ended, ready } = await this.#tasks.end(this.#database, ends);
+        // The first try may have done it, and only its reply was lost.
+        const before = isRepeated ? await this.#tasks.doneBefore(ends) : ended;
+        for (const { end, resolve } of group) resolve(ended.has(end.id) || before.has(end.id));
+        this.#afterGroup(ready);
+        return;
+      } catch (error) {
+        if (!isPassing(error)) return this.#separate(group, error);
+        isRepeated = true;
+        this.#logger.warn(
+          { tasks: ends.length, reason: String(error) },
+          'Completions could not be written yet',
+        );
+        if (await sleep(this.#clock, pauseMs, this.#stopped.signal)) continue;
+        for (const { resolve } of group) resolve(false);
+        return;
+      }
+    }
+  }
+
+  /** One result that PostgreSQL refuses must not take the others with it. */
+  async #separate(group: readonly Waiting[], error: unknown): Promise<void> {
+    const [only] = group;
+    if (group.length === 1) only?.reject(error);
+    else await Promise.all(group.map((one) => this.#write([one])));
+  }
+}

@@ -1,0 +1,177 @@
+import type { Database, Tx } from '@millrace/postgres';
+import type { BatchListeners } from './batch-listeners.js';
+import type { OutboxEvents } from './events.js';
+import type { Batch } from './model.js';
+import type { ResolvedOutboxOptions } from './options.js';
+import type { BatchStore } from './postgres/batch-store.js';
+import type { FoldStore } from './postgres/fold-store.js';
+import type { TaskStore } from './postgres/task-store.js';
+import { Repeating } from './repeating.js';
+
+/** Ticks looked at in one transaction. */
+const TICKS_MAX = 1_000;
+
+/** Ticks of a process that died are found by looking; all others are announced. */
+const LOOK_EVERY_MS = 1_000;
+
+/** After a listener has failed, its batch is left alone for so long, twice as long each time. */
+const LISTENER_PAUSE_FIRST_MS = 500;
+const LISTENER_PAUSE_MAX_MS = 30_000;
+
+/** Between two folds: each is a transaction of its own, and one for many ticks costs no more than one for few. */
+const REST_MS = 20;
+
+/** How long to leave ticks to whoever has their target locked. */
+const LOCKED_PAUSE_MS = 10;
+
+/**
+ * Counts ends of tasks into their batches and into wide joins, and so ends batches. It may run late, and any number of them at once; every
+ * tick is counted once.
+ */
+export class Folder {
+  readonly #database: Database;
+  readonly #folds: FoldStore;
+  readonly #batches: BatchStore;
+  readonly #tasks: TaskStore;
+  readonly #listeners: BatchListeners;
+  readonly #events: OutboxEvents;
+  readonly #options: ResolvedOutboxOptions;
+  readonly #afterReady: (ready: number) => void;
+  readonly #repeating: Repeating;
+  #foldedMs = Number.NEGATIVE_INFINITY;
+  #cancelTimer: (() => void) | undefined;
+  /** Batches whose listeners fail, and until when to leave them alone. */
+  readonly #failing = new Map<string, { readonly pauseMs: number; readonly untilMs: number }>();
+
+  /**
+   * @param parts - of the outbox.
+   * @param options - clock, logger.
+   * @param afterReady - told how many tasks can run now.
+   */
+  constructor(
+    parts: {
+      readonly folds: FoldStore;
+      readonly batches: BatchStore;
+      readonly tasks: TaskStore;
+      readonly listeners: BatchListeners;
+      readonly events: OutboxEvents;
+    },
+    options: ResolvedOutboxOptions,
+    afterReady: (ready: number) => void,
+  ) {
+    this.#database = options.database;
+    this.#folds = parts.folds;
+    this.#batches = parts.batches;
+    this.#tasks = parts.tasks;
+    this.#listeners = parts.listeners;
+    this.#events = parts.events;
+    this.#options = options;
+    this.#afterReady = afterReady;
+    const { clock, rng, logger } = options;
+    this.#repeating = new Repeating(
+      { clock, rng, logger, what: 'Counting ended tasks', everyMs: LOOK_EVERY_MS },
+      () => this.#fold(),
+    );
+  }
+
+  /** Begins to look for ticks. */
+  start(): void {
+    this.#repeating.start();
+  }
+
+  /** There are new ticks: counted at once after a rest, with others that come meanwhile when there was none. */
+  announce(): void {
+    const { clock } = this.#options;
+    const restMs = this.#foldedMs + REST_MS - clock.monotonicMs();
+    if (restMs <= 0) this.#repeating.now();
+    else
+      this.#cancelTimer ??= clock.setTimer(restMs, () => {
+        this.#cancelTimer = undefined;
+        this.#repeating.now();
+      });
+  }
+
+  /** Counts what there is now, and ends: of an embedded database nobody else would. */
+  async stop(): Promise<void> {
+    this.#cancelTimer?.();
+    await this.#repeating.stop();
+    await this.#fold();
+  }
+
+  async #fold(): Promise<void> {
+    const { joins, batches } = await this.#folds.peek(this.#leftAlone());
+    const areJoinsLocked = joins && (await this.#foldJoins());
+    const areBatchesLocked = batches && (await this.#foldBatches());
+    this.#foldedMs = this.#options.clock.monotonicMs();
+    if (areJoinsLocked || areBatchesLocked)
+      this.#options.clock.setTimer(LOCKED_PAUSE_MS, () => this.#repeating.now(), { unref: true });
+  }
+
+  /** Gives whether others had some locked. */
+  async #foldJoins(): Promise<boolean> {
+    for (;;) {
+      const { hasMore, isLocked, ready } = await this.#database.transaction(
+        async (tx) => {
+          const folded = await this.#folds.foldJoins(tx, TICKS_MAX);
+          return { ...folded, ready: folded.ready + (await this.#tasks.skip(tx, folded.skip)) };
+        },
+        { retries: 3 },
+      );
+      if (ready > 0) this.#afterReady(ready);
+      if (!hasMore) return isLocked;
+    }
+  }
+
+  async #foldBatches(): Promise<boolean> {
+    for (;;) {
+      const { hasMore, isLocked, ended } = await this.#database.transaction(
+        async (tx) => {
+          const folded = await this.#folds.foldBatches(tx, TICKS_MAX, this.#leftAlone());
+          return { ...folded, ended: await this.#tell(tx, folded.ended) };
+        },
+        { retries: 3 },
+      );
+      for (const { id, dag, status } of ended) {
+        this.#failing.delete(id);
+        this.#events.emit('batch', { dag, status });
+      }
+      if (!hasMore) return isLocked;
+    }
+  }
+
+  /** Tells listeners; one that fails keeps its own batch from ending, and no other. */
+  async #tell(tx: Tx, ids: readonly string[]): Promise<readonly Batch[]> {
+    if (ids.length === 0) return [];
+    const ended = await this.#batches.countTasks(tx, ids);
+    for (const batch of ended) {
+      try {
+        await this.#listeners.tell(tx, batch);
+      } catch (error) {
+        // When the connection itself is gone, it is nobody's fault.
+        if (!tx.signal.aborted) this.#leaveAlone(batch, error);
+        throw error;
+      }
+    }
+    return ended;
+  }
+
+  #leaveAlone({ id, dag }: Batch, error: unknown): void {
+    const { clock, logger } = this.#options;
+    const pauseMs = Math.min(
+      (this.#failing.get(id)?.pauseMs ?? LISTENER_PAUSE_FIRST_MS / 2) * 2,
+      LISTENER_PAUSE_MAX_MS,
+    );
+    this.#failing.set(id, { pauseMs, untilMs: clock.monotonicMs() + pauseMs });
+    logger.error(
+      { batch: id, dag, reason: String(error), pauseMs },
+      'A listener failed, so its batch could not end; it will be told again',
+    );
+    clock.setTimer(pauseMs, () => this.announce(), { unref: true });
+    this.#repeating.now();
+  }
+
+  #leftAlone(): readonly string[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    return [...this.#failing].flatMap(([id, { untilMs }]) => (untilMs > nowMs ? id : []));
+  }
+}

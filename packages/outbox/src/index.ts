@@ -1,0 +1,53 @@
+/**
+ * Batches of tasks that depend on each other, on PostgreSQL or PGlite: dependency order, retries, dead letters, and effects that
+ * happen exactly once.
+ *
+ * @packageDocumentation
+ */
+export type { BatchEndListener } from './batch-listeners.js';
+export {
+  type BatchDetails,
+  Batches,
+  type BatchFilter,
+  type DeadLetterFilter,
+  type TaskFilter,
+} from './batches.js';
+export {
+  type AddedTask,
+  type BatchOfTask,
+  type DagDefinition,
+  defineDag,
+  type ExternalTask,
+  type TaskContext,
+  type TaskDefinition,
+  type TransactionalContext,
+  type TransactionalTask,
+  task,
+} from './define-dag.js';
+export { ERRORS } from './errors.js';
+export { type OutboxEventMap, OutboxEvents, type TaskResult } from './events.js';
+export { migrateOutbox, requireOutboxMigrated } from './migrate.js';
+export type {
+  Batch,
+  BatchStatus,
+  FailurePolicy,
+  JoinRule,
+  OutboxStatus,
+  Page,
+  TaskCounts,
+  TaskError,
+  TaskMode,
+  TaskView,
+} from './model.js';
+export {
+  OUTBOX_DEFAULTS,
+  type OutboxOptions,
+  type ResolvedOutboxOptions,
+  resolveOutboxOptions,
+} from './options.js';
+export { Outbox, type OutboxSetup } from './outbox.js';
+export { Poller } from './poller.js';
+export type { BacklogView } from './postgres/view-store.js';
+export { Pusher, type StartedBatch, type StartOptions } from './pusher.js';
+export { DagRegistry, type TaskHandler } from './registry.js';
+export { BATCH_MOVES, TASK_MOVES } from './states.js';

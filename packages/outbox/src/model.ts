@@ -1,0 +1,90 @@
+/** Where a task is; drawn in states.ts. READY while it waits for others, too: `waiting` tells the two apart. */
+export type OutboxStatus = 'READY' | 'PROCESSING' | 'DONE' | 'FAILED' | 'SKIPPED' | 'CANCELLED';
+
+/** Where a batch is; drawn in states.ts. */
+export type BatchStatus = 'RUNNING' | 'DONE' | 'FAILED' | 'ABORTED';
+
+/** Whether a task's effect is part of its own transaction, or somewhere else. */
+export type TaskMode = 'transactional' | 'external';
+
+/** When a task may start, seen from what it depends on. */
+export type JoinRule = 'all' | 'any' | 'all-done' | { readonly atLeast: number };
+
+/** What the failure of a task means for the rest of its batch. */
+export type FailurePolicy = 'fail' | 'skip' | 'continue';
+
+/** One run of a DAG. */
+export interface Batch {
+  readonly id: string;
+  /** '' for none. */
+  readonly tenant: string;
+  readonly dag: string;
+  readonly dagVersion: number;
+  readonly bizKey: string;
+  /** From 1; counts the runs of one business key. */
+  readonly runNo: number;
+  readonly status: BatchStatus;
+  readonly payload: unknown;
+  readonly traceparent: string | undefined;
+  readonly taskCount: number;
+  /** Tasks not ended yet; what ended in the last moments may still be in it. */
+  readonly openCount: number;
+  /** The schedule that made it. */
+  readonly schedule: string | undefined;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly endedAt: Date | undefined;
+}
+
+/** A failure as it is kept with its task. */
+export interface TaskError {
+  readonly code: string;
+  readonly message: string;
+  /** When it happened, ISO 8601. */
+  readonly at: string;
+}
+
+/** One task of a batch, as people see it. */
+export interface TaskView {
+  readonly id: string;
+  readonly batchId: string;
+  readonly key: string;
+  readonly handler: string;
+  readonly mode: TaskMode;
+  readonly status: OutboxStatus;
+  /** READY, and something it depends on has still to end. */
+  readonly waiting: boolean;
+  readonly attempts: number;
+  readonly attemptsMax: number;
+  /** How often a worker lost it without a result. */
+  readonly lost: number;
+  readonly workerId: string | undefined;
+  /** READY: not before this time. */
+  readonly visibleAt: Date;
+  readonly leaseUntil: Date | undefined;
+  readonly result: unknown;
+  readonly error: TaskError | undefined;
+  readonly skippedBy: 'condition' | 'cascade' | undefined;
+  /** The task that added it while the batch ran. */
+  readonly addedBy: string | undefined;
+  readonly startedAt: Date | undefined;
+  readonly endedAt: Date | undefined;
+}
+
+/** How many tasks are in which state; READY ones apart by whether they wait for others. */
+export interface TaskCounts {
+  readonly waiting: number;
+  readonly ready: number;
+  readonly processing: number;
+  readonly done: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly cancelled: number;
+}
+
+/** A piece of a listing. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Given to the next call; undefined at the end. */
+  readonly cursor: string | undefined;
+}

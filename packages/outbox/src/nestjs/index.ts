@@ -1,0 +1,19 @@
+/**
+ * The outbox for NestJS: a module that runs it, handlers as methods of providers, and what it offers as injectables.
+ *
+ * @packageDocumentation
+ */
+export { Batches } from '../batches.js';
+export { Outbox } from '../outbox.js';
+export { Poller } from '../poller.js';
+export { Pusher } from '../pusher.js';
+export { DagRegistry } from '../registry.js';
+export { OutboxTask, type OutboxTaskDecorator } from './decorators.js';
+export { OutboxModule } from './module.js';
+export type { DatabaseSource } from './open-database.js';
+export type {
+  OutboxModuleAsyncOptions,
+  OutboxModuleOptions,
+  OutboxOptionsFactory,
+} from './options.js';
+export { OUTBOX_DATABASE } from './tokens.js';

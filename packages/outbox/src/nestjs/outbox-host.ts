@@ -1,0 +1,108 @@
+import { type Database, PgliteDatabase } from '@millrace/postgres';
+import { ERRORS } from '../errors.js';
+import { migrateOutbox, requireOutboxMigrated } from '../migrate.js';
+import { Outbox } from '../outbox.js';
+import { quoted } from '../rules/name-problem.js';
+import { dagInvalid } from '../rules/validate-dag.js';
+import type { FoundTask } from './discovery.js';
+import { databaseOf } from './open-database.js';
+import type { CheckedModuleOptions } from './options.js';
+
+/** The outbox of an application, its database, and their life. */
+export class OutboxHost {
+  readonly outbox: Outbox;
+  readonly database: Database;
+  readonly #isOwn: boolean;
+
+  /**
+   * Makes an outbox; nothing runs yet, and no connection is open.
+   * @param options - see CheckedModuleOptions.
+   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `DAG_INVALID`, `BATCH_TOO_LARGE`.
+   */
+  constructor(options: CheckedModuleOptions) {
+    const { database, isOwn } = databaseOf(options.database, options.outbox);
+    this.database = database;
+    this.#isOwn = isOwn;
+    this.outbox = new Outbox({ ...options.outbox, database, dags: options.dags });
+  }
+
+  /**
+   * Binds the methods of providers to their tasks.
+   * @param found - all of them.
+   * @throws MillraceError `DAG_INVALID`; the message names the methods.
+   */
+  bind(found: readonly FoundTask[]): void {
+    const { registry } = this.outbox;
+    const origins = new Map<string, string>();
+    for (const { dag, key, run, origin } of found) {
+      if (!registry.names.includes(dag))
+        throw dagInvalid(
+          dag,
+          `${origin} is for its task ${quoted(key)}, but no module brings it; give it to OutboxModule.forRoot({ dags }) or forFeature([dag])`,
+        );
+      const task = JSON.stringify([dag, key]);
+      const other = origins.get(task);
+      if (other !== undefined)
+        throw dagInvalid(
+          dag,
+          `task ${quoted(key)} has two handlers, ${other} and ${origin}; leave one of them out`,
+        );
+      origins.set(task, origin);
+      try {
+        registry.bind(dag, key, run);
+      } catch (error) {
+        throw ERRORS.is(error, 'DAG_INVALID')
+          ? dagInvalid(dag, `${error.details.reason} (${origin})`)
+          : error;
+      }
+    }
+  }
+
+  /**
+   * Makes the tables of an embedded database, checks those of a server, and stores the DAGs: batches can be started then, before anything runs.
+   * @throws MillraceError `SCHEMA_OUTDATED` and others of a schema, `DAG_INVALID`, `BACKEND_UNAVAILABLE`.
+   */
+  async prepare(): Promise<void> {
+    const { options, registry } = this.outbox;
+    const { schema } = options;
+    const { database } = this;
+    if (this.#isOwn) await database.start();
+    if (database.kind === 'pglite') {
+      options.logger.warn({}, embeddedNotice(database));
+      // Nobody else can have it open to run a command on it.
+      await migrateOutbox(database, { schema });
+    } else await requireOutboxMigrated(database, { schema });
+    await registry.save();
+  }
+
+  /**
+   * Runs tasks.
+   * @throws MillraceError see `Outbox.start`.
+   */
+  async start(): Promise<void> {
+    await this.outbox.start();
+  }
+
+  /** Takes no more tasks, lets those that run finish within the grace period, gives the rest back. Starting and watching batches still works. */
+  async drain(): Promise<void> {
+    await this.outbox.stop();
+  }
+
+  /** Ends everything, whatever the database does. */
+  async close(): Promise<void> {
+    await this.drain();
+    if (this.#isOwn) await this.database.stop();
+  }
+}
+
+/**
+ * What an embedded database does not survive, and how it limits the outbox.
+ * @param database - that is embedded.
+ */
+export function embeddedNotice(database: Database): string {
+  const inMemory = database instanceof PgliteDatabase && database.options.dataDir === undefined;
+  const lost = inMemory
+    ? 'its data is in memory and ends with this process'
+    : 'PGlite does not fsync, so a crash of the machine may lose what was acknowledged';
+  return `The outbox runs on an embedded database: ${lost}; it has one session, so transactional handlers run one at a time and everybody else waits for them; no other process can use it. For more, give it a PostgreSQL ({ url })`;
+}

@@ -1,0 +1,150 @@
+import { Lifecycle, type Service, type ServiceState } from '@millrace/foundation';
+import { type BatchEndListener, BatchListeners } from './batch-listeners.js';
+import { Batches } from './batches.js';
+import { Completions } from './completions.js';
+import type { DagDefinition } from './define-dag.js';
+import { OutboxEvents } from './events.js';
+import { Folder } from './folder.js';
+import { requireOutboxMigrated } from './migrate.js';
+import { type OutboxOptions, type ResolvedOutboxOptions, resolveOutboxOptions } from './options.js';
+import { Poller } from './poller.js';
+import { BatchStore } from './postgres/batch-store.js';
+import { DagStore } from './postgres/dag-store.js';
+import { FoldStore } from './postgres/fold-store.js';
+import { channelOf, Statements } from './postgres/statements.js';
+import { TaskStore } from './postgres/task-store.js';
+import { ViewStore } from './postgres/view-store.js';
+import { Pusher } from './pusher.js';
+import { DagRegistry } from './registry.js';
+import { Sweeper } from './sweeper.js';
+import { TaskOutcomes } from './task-outcomes.js';
+import { TaskRunner } from './task-runner.js';
+import { WakeUps } from './wake-ups.js';
+import { within } from './within.js';
+
+/** What an outbox is made of. */
+export interface OutboxSetup extends OutboxOptions {
+  /** The DAGs of this application; more may be added to `registry` before the start. */
+  readonly dags?: readonly DagDefinition[] | undefined;
+}
+
+/**
+ * Batches of tasks that depend on each other, on one database. Any number of instances work on the same tables.
+ */
+export class Outbox implements Service {
+  readonly options: ResolvedOutboxOptions;
+  readonly registry: DagRegistry;
+  readonly pusher: Pusher;
+  readonly batches: Batches;
+  readonly events = new OutboxEvents();
+  readonly poller: Poller;
+  readonly #listeners = new BatchListeners();
+  readonly #wakeUps: WakeUps;
+  readonly #folder: Folder;
+  readonly #sweeper: Sweeper;
+  readonly #completions: Completions;
+  readonly #lifecycle: Lifecycle;
+
+  /**
+   * @param setup - the database, the DAGs, limits.
+   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `DAG_INVALID`, `BATCH_TOO_LARGE`.
+   */
+  constructor({ dags = [], ...given }: OutboxSetup) {
+    const options = resolveOutboxOptions(given);
+    const { database, schema, logger } = options;
+    const statements = new Statements(schema);
+    const channel = channelOf(schema);
+    const tasks = new TaskStore(database, statements);
+    const store = new BatchStore(database, statements, channel);
+    const { events } = this;
+    const listeners = this.#listeners;
+    this.options = options;
+    this.registry = new DagRegistry(new DagStore(database, statements), options);
+    for (const dag of dags) this.registry.add(dag);
+    const { registry } = this;
+    const wakeUps = new WakeUps(database, channel, logger);
+    this.#wakeUps = wakeUps;
+    this.pusher = new Pusher({ store, registry, wakeUps }, options);
+    const views = new ViewStore(database, statements);
+    this.batches = new Batches({ database, store, views, listeners, events, wakeUps });
+
+    const afterReady = (ready: number) => {
+      if (ready > 0) this.poller.wake();
+    };
+    const afterEnd = (ready: number) => {
+      afterReady(ready);
+      this.#folder.announce();
+    };
+    const folds = new FoldStore(database, statements);
+    this.#folder = new Folder({ folds, batches: store, tasks, listeners, events }, options, afterReady);
+    const outcomes = new TaskOutcomes({ tasks, batches: store, events }, options, afterEnd);
+    this.#completions = new Completions({ tasks, database }, options, afterEnd);
+    const runner = new TaskRunner(
+      { tasks, registry, outcomes, completions: this.#completions },
+      options,
+      afterEnd,
+    );
+    this.#sweeper = new Sweeper({ tasks, outcomes, registry, events }, options);
+    this.poller = new Poller({ tasks, registry, runner, wakeUps }, options);
+    this.#lifecycle = new Lifecycle('The outbox', { start: () => this.#start(), stop: () => this.#stop() });
+  }
+
+  /** Where the outbox is in its life. */
+  get state(): ServiceState {
+    return this.#lifecycle.state;
+  }
+
+  /**
+   * Stores the DAGs and begins to run tasks (unless `poll` is false).
+   * @throws MillraceError `SCHEMA_OUTDATED` and others of a schema that is not migrated, `DAG_INVALID`, `BACKEND_UNAVAILABLE`,
+   * `SERVICE_STOPPED`.
+   */
+  start(): Promise<void> {
+    return this.#lifecycle.start();
+  }
+
+  /** Lets tasks finish within the grace period, gives the rest back. The database is its owner's to stop. */
+  stop(): Promise<void> {
+    return this.#lifecycle.stop();
+  }
+
+  /** The same as `stop`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /**
+   * Tells a listener of every batch that ends (DONE, FAILED, ABORTED), in the transaction that ends it: what it writes through `tx` happens once,
+   * together with the end. What it throws keeps the batch from ending; it is told again. Every instance needs the same listeners.
+   * @param listener - gets the transaction and the batch.
+   * @returns a function that removes it.
+   */
+  onBatchEnd(listener: BatchEndListener): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  async #start(): Promise<void> {
+    const { database, schema, poll } = this.options;
+    await requireOutboxMigrated(database, { schema });
+    await this.registry.save();
+    if (!poll) return;
+    this.#wakeUps.start();
+    this.#folder.start();
+    this.#sweeper.start();
+    await this.poller.start();
+  }
+
+  async #stop(): Promise<void> {
+    const { clock, gracePeriodMs, poll } = this.options;
+    await this.poller.stop();
+    this.#completions.stop();
+    if (!poll) return;
+    // Whatever the database does: what is not counted now, another instance or the next start counts.
+    const rest = Promise.all([this.#sweeper.stop(), this.#folder.stop(), this.#wakeUps.stop()]);
+    await within(clock, Math.max(gracePeriodMs * REST_SHARE, REST_MIN_MS), rest);
+  }
+}
+
+/** The part of the grace period, after it, in which what is left is counted. */
+const REST_SHARE = 0.1;
+const REST_MIN_MS = 500;

@@ -1,0 +1,212 @@
+import { Lifecycle, type Service, sleep } from '@millrace/foundation';
+import { Claims } from './claims.js';
+import { type ResolvedOutboxOptions, workerIdOf } from './options.js';
+import type { ClaimedTask, TaskStore } from './postgres/task-store.js';
+import type { DagRegistry } from './registry.js';
+import { claimPauseMs } from './rules/claim-pace.js';
+import type { TaskRunner } from './task-runner.js';
+import type { WakeUps } from './wake-ups.js';
+import { within } from './within.js';
+
+/** A claim that fails is repeated after a pause that grows up to this. */
+const FAILURE_PAUSE_MAX_MS = 2_000;
+const FAILURE_PAUSE_FIRST_MS = 50;
+
+/** The part of the grace period that is kept for giving back, whatever the handlers do. */
+const GIVING_BACK_SHARE = 0.2;
+
+/**
+ * Claims tasks and runs them, up to `concurrency` at once. It looks when somebody gives a hint, when a slot comes free and more is known to
+ * wait, and after `pollIntervalMs` anyway: hints may be lost.
+ */
+export class Poller implements Service {
+  /** What its claims are signed with. */
+  readonly workerId: string;
+  readonly #tasks: TaskStore;
+  readonly #registry: DagRegistry;
+  readonly #runner: TaskRunner;
+  readonly #wakeUps: WakeUps;
+  readonly #options: ResolvedOutboxOptions;
+  readonly #claims: Claims;
+  readonly #lifecycle: Lifecycle;
+  readonly #stopping = new AbortController();
+  readonly #runs = new Set<Promise<void>>();
+  /** When others were last told of work, by DAG. */
+  readonly #toldMs = new Map<string, number>();
+  #busy = 0;
+  /** Whether the last claim took all it asked for: there is probably more. */
+  #hasMore = false;
+  #isWoken = false;
+  #wake: () => void = () => {};
+  #loop: Promise<void> = Promise.resolve();
+  #unlisten: () => void = () => {};
+
+  /**
+   * @param parts - of the outbox.
+   * @param options - how many, how often.
+   */
+  constructor(
+    parts: {
+      readonly tasks: TaskStore;
+      readonly registry: DagRegistry;
+      readonly runner: TaskRunner;
+      readonly wakeUps: WakeUps;
+    },
+    options: ResolvedOutboxOptions,
+  ) {
+    this.#tasks = parts.tasks;
+    this.#registry = parts.registry;
+    this.#runner = parts.runner;
+    this.#wakeUps = parts.wakeUps;
+    this.#options = options;
+    this.#claims = new Claims(parts.tasks, options);
+    this.workerId = workerIdOf(options);
+    this.#lifecycle = new Lifecycle('The poller', { start: () => this.#start(), stop: () => this.#stop() });
+  }
+
+  /** Tasks that run here now. */
+  get busy(): number {
+    return this.#busy;
+  }
+
+  /** Begins to take tasks. */
+  start(): Promise<void> {
+    return this.#lifecycle.start();
+  }
+
+  /** Takes no more tasks, lets those that run finish within the grace period, gives the rest back. */
+  stop(): Promise<void> {
+    return this.#lifecycle.stop();
+  }
+
+  /** The same as `stop`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** Looks for work now. */
+  wake(): void {
+    this.#isWoken = true;
+    this.#wake();
+  }
+
+  #start(): void {
+    this.#claims.start();
+    this.#unlisten = this.#wakeUps.on((hint) => {
+      if (hint.kind === 'aborted') this.#claims.abortBatch(hint.batchId);
+      else if (this.#registry.names.includes(hint.dag)) this.wake();
+    });
+    this.#loop = this.#run();
+  }
+
+  async #stop(): Promise<void> {
+    const { clock, gracePeriodMs, logger } = this.#options;
+    this.#stopping.abort();
+    this.wake();
+    this.#unlisten();
+    const ended = this.#loop.then(() => this.#allRuns());
+    if (!(await within(clock, gracePeriodMs * (1 - GIVING_BACK_SHARE), ended))) {
+      this.#claims.abortAll();
+      if (!(await within(clock, gracePeriodMs * GIVING_BACK_SHARE, ended)))
+        logger.warn({ tasks: this.#claims.size }, 'Tasks could not be given back; their leases will end');
+    }
+    this.#claims.stop();
+  }
+
+  async #allRuns(): Promise<void> {
+    while (this.#runs.size > 0) await Promise.all(this.#runs);
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0;
+    while (!this.#stopping.signal.aborted) {
+      this.#isWoken = false;
+      const free = this.#options.concurrency - this.#busy;
+      try {
+        if (free > 0) await this.#claim(free);
+        failures = 0;
+      } catch (error) {
+        failures++;
+        this.#options.logger.warn({ reason: String(error) }, 'Tasks could not be claimed; trying again');
+        const pauseMs = Math.min(FAILURE_PAUSE_FIRST_MS * 2 ** failures, FAILURE_PAUSE_MAX_MS);
+        await sleep(
+          this.#options.clock,
+          pauseMs * (1 - 0.5 * this.#options.rng.next()),
+          this.#stopping.signal,
+        );
+        continue;
+      }
+      await this.#pause();
+    }
+  }
+
+  async #claim(free: number): Promise<void> {
+    const { names: dags, versions } = this.#registry;
+    if (versions.length === 0) return;
+    const { leaseMs, rng } = this.#options;
+    // Shuffled: with the same order always, the tasks of the first DAG would always come first.
+    const claimer = { dags: rng.shuffle(dags), versions, workerId: this.workerId, leaseMs };
+    const claimed = await this.#tasks.claim(claimer, free);
+    // A claim that found left-over entries may have taken fewer than there are.
+    this.#hasMore = claimed.length > 0 && claimed.length * 2 >= free;
+    if (this.#hasMore) this.#tellOthers(new Set(claimed.map((task) => task.dag)));
+    for (const task of claimed) this.#begin(task);
+  }
+
+  /** There is more than fits here. Once per poll interval: a NOTIFY is a commit, and the poll is the truth anyway. */
+  #tellOthers(dags: ReadonlySet<string>): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const dag of dags) {
+      if (nowMs < (this.#toldMs.get(dag) ?? Number.NEGATIVE_INFINITY) + this.#options.pollIntervalMs)
+        continue;
+      this.#toldMs.set(dag, nowMs);
+      this.#wakeUps.others({ kind: 'work', dag });
+    }
+  }
+
+  #begin(task: ClaimedTask): void {
+    this.#busy++;
+    let isFree = false;
+    const free = () => {
+      if (isFree) return;
+      isFree = true;
+      this.#busy--;
+      this.#wake();
+    };
+    const stop = this.#claims.hold(task);
+    const run = this.#runner.run(task, stop, free).finally(() => {
+      this.#claims.release(task);
+      this.#runs.delete(run);
+    });
+    this.#runs.add(run);
+  }
+
+  /** Waits until it is worth looking again. */
+  async #pause(): Promise<void> {
+    const { clock, rng, concurrency, pollIntervalMs } = this.#options;
+    const intervalMs = pollIntervalMs * (1 - 0.2 * rng.next());
+    const sinceMs = clock.monotonicMs();
+    while (!this.#stopping.signal.aborted) {
+      const pauseMs = claimPauseMs({
+        free: concurrency - this.#busy,
+        concurrency,
+        isWoken: this.#isWoken,
+        hasMore: this.#hasMore,
+        sinceMs: clock.monotonicMs() - sinceMs,
+        intervalMs,
+      });
+      if (pauseMs === 0) return;
+      await this.#changeWithin(pauseMs);
+    }
+  }
+
+  #changeWithin(pauseMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = Number.isFinite(pauseMs) ? this.#options.clock.setTimer(pauseMs, resolve) : () => {};
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,73 @@
+import type { Database, Tx } from '@millrace/postgres';
+import type { Statements } from './statements.js';
+
+/** What a fold has brought about. */
+interface Folded {
+  /** Whether there may be more than were looked at. */
+  readonly hasMore: boolean;
+  /** Whether others had some locked, whose ticks are still to be counted. */
+  readonly isLocked: boolean;
+}
+
+/** The statements that count ticks into batches and wide joins. */
+export class FoldStore {
+  readonly #database: Database;
+  readonly #statements: Statements;
+
+  /**
+   * @param database - where the tables are.
+   * @param statements - of their schema.
+   */
+  constructor(database: Database, statements: Statements) {
+    this.#database = database;
+    this.#statements = statements;
+  }
+
+  /** Whether there is anything to count: a look costs no commit. */
+  async peek(except: readonly string[]): Promise<{ readonly joins: boolean; readonly batches: boolean }> {
+    const { sql, name } = this.#statements.get('peek-ticks');
+    const { rows } = await this.#database.query<{ joins: boolean; batches: boolean }>(sql, [except], {
+      name,
+      repeatable: true,
+    });
+    return rows[0] ?? { joins: false, batches: false };
+  }
+
+  /**
+   * Counts ticks into batches.
+   * @param tx - in which those that ended are told of.
+   * @param ticksMax - the most ticks to look at.
+   * @param except - batches to leave alone.
+   * @returns ids of the batches that ended by it, and what else happened.
+   */
+  async foldBatches(
+    tx: Tx,
+    ticksMax: number,
+    except: readonly string[],
+  ): Promise<Folded & { readonly ended: readonly string[] }> {
+    const { sql, name } = this.#statements.get('fold-batches');
+    type Row = { readonly id: string | null; readonly has_ended: boolean; readonly ticks: number };
+    const { rows } = await tx.query<Row>(sql, [ticksMax, except], { name });
+    const ticks = rows.reduce((sum, row) => sum + row.ticks, 0);
+    const ended = rows.flatMap(({ id, has_ended }) => (has_ended && id !== null ? id : []));
+    return { hasMore: ticks >= ticksMax, isLocked: rows.some(({ id }) => id === null), ended };
+  }
+
+  /** Counts ticks into wide joins. */
+  async foldJoins(
+    tx: Tx,
+    ticksMax: number,
+  ): Promise<Folded & { readonly ready: number; readonly skip: readonly string[] }> {
+    const { sql, name } = this.#statements.get('fold-joins');
+    type What = 'ready' | 'skip' | 'counted' | 'locked';
+    const { rows } = await tx.query<{ what: What; id: string }>(sql, [ticksMax], { name });
+    const idsOf = (what: What) => rows.filter((row) => row.what === what).map(({ id }) => id);
+    const locked = idsOf('locked').length;
+    return {
+      hasMore: rows.length > locked,
+      isLocked: locked > 0,
+      ready: idsOf('ready').length,
+      skip: idsOf('skip'),
+    };
+  }
+}

@@ -1,0 +1,244 @@
+import type { BackoffStrategy } from '@millrace/foundation';
+import type { DagDefinition, TaskContext, TransactionalContext } from './define-dag.js';
+import type { FailurePolicy } from './model.js';
+import { OUTBOX_DEFAULTS } from './options.js';
+import { definitionText } from './rules/definition-text.js';
+import { handlerName, parseHandlerName } from './rules/handler-name.js';
+import { quoted } from './rules/name-problem.js';
+import type { TaskRun } from './rules/task-settings.js';
+import {
+  dagInvalid,
+  didYouMean,
+  listed,
+  type ValidDag,
+  type ValidTask,
+  validateDag,
+} from './rules/validate-dag.js';
+
+/** What a poller needs to know to run a task. */
+interface HandlerSettings {
+  /** `dag.key`. */
+  readonly name: string;
+  readonly dag: string;
+  readonly key: string;
+  readonly when: ((inputs: Readonly<Record<string, unknown>>) => boolean | Promise<boolean>) | undefined;
+  readonly onFailure: FailurePolicy;
+  readonly timeoutMs: number;
+  /** Tries in all. */
+  readonly attemptsMax: number;
+  readonly backoff: BackoffStrategy;
+  readonly backoffMs: number;
+  readonly jitter: number;
+}
+
+/** What runs the tasks of one key of a DAG, with every default filled in. */
+export type TaskHandler =
+  | (HandlerSettings & {
+      readonly mode: 'transactional';
+      readonly run: (context: TransactionalContext) => unknown;
+    })
+  | (HandlerSettings & { readonly mode: 'external'; readonly run: (context: TaskContext) => unknown });
+
+/** Where the registry keeps versions; see DagStore of the PostgreSQL adapter. */
+export interface DagVersions {
+  /**
+   * Stores a DAG, unless this very definition is stored already.
+   * @param dag - the definition.
+   * @returns its version.
+   */
+  save(dag: ValidDag): Promise<number>;
+}
+
+/** A DAG that has been added. */
+interface Entry {
+  readonly dag: ValidDag;
+  readonly tasks: ReadonlyMap<string, ValidTask>;
+  /** Made when they are first asked for. */
+  readonly handlers: Map<string, TaskHandler>;
+  version: number | undefined;
+}
+
+/** The DAGs of this process, what runs their tasks, and the versions they are stored under. */
+export class DagRegistry {
+  readonly #versions: DagVersions;
+  readonly #tasksMax: number;
+  readonly #entries = new Map<string, Entry>();
+  /** By DAG and key; may be there before its DAG is. */
+  readonly #bound = new Map<string, Map<string, TaskRun>>();
+
+  /**
+   * @param versions - where they are stored.
+   * @param options - `tasksPerBatchMax`: the most tasks of a DAG.
+   */
+  constructor(versions: DagVersions, options: { readonly tasksPerBatchMax?: number | undefined } = {}) {
+    this.#versions = versions;
+    this.#tasksMax = options.tasksPerBatchMax ?? OUTBOX_DEFAULTS.tasksPerBatchMax;
+  }
+
+  /** The DAGs that have been added. */
+  get names(): readonly string[] {
+    return [...this.#entries.keys()];
+  }
+
+  /** The versions that the DAGs of this process are stored under. */
+  get versions(): readonly number[] {
+    return [...this.#entries.values()].flatMap(({ version }) => version ?? []);
+  }
+
+  /**
+   * Adds a DAG. The same one again is no mistake.
+   * @param dag - made with `defineDag`.
+   * @throws MillraceError `DAG_INVALID`, `BATCH_TOO_LARGE`; nothing has been added then.
+   */
+  add(dag: DagDefinition): void {
+    const entry = this.#entryFor(dag);
+    this.#entries.set(entry.dag.name, entry);
+  }
+
+  /**
+   * Gives a task that has no `run` of its own its handler; before or after its DAG is added.
+   * @param dag - name of the DAG.
+   * @param key - of the task.
+   * @param run - the handler.
+   * @throws MillraceError `DAG_INVALID`: there is no such task, or it has a handler.
+   */
+  bind(dag: string, key: string, run: TaskRun): void {
+    if (typeof run !== 'function')
+      throw dagInvalid(dag, `the handler of task ${quoted(key)} must be a function`);
+    const entry = this.#entries.get(dag);
+    if (entry) requireBindable(entry.dag.name, entry.tasks, key);
+    const bound = this.#bound.get(dag) ?? new Map<string, TaskRun>();
+    if (bound.has(key)) throw dagInvalid(dag, `task ${quoted(key)} has two handlers; leave one of them out`);
+    this.#bound.set(dag, bound.set(key, run));
+  }
+
+  /**
+   * Stores the DAGs that have been added, each in one transaction. May be repeated.
+   * @throws MillraceError `DAG_INVALID`: a task has no handler, or a handler no DAG (nothing has been stored then);
+   * `BACKEND_UNAVAILABLE` and others of the database.
+   */
+  async save(): Promise<void> {
+    for (const [dag, bound] of this.#bound) {
+      if (this.#entries.has(dag)) continue;
+      throw dagInvalid(
+        dag,
+        `there are handlers for it (${listed([...bound.keys()])}), but nobody has added it`,
+      );
+    }
+    const entries = [...this.#entries.values()];
+    for (const entry of entries) this.#requireHandlers(entry);
+    for (const entry of entries) entry.version = await this.#versions.save(entry.dag);
+  }
+
+  /**
+   * Adds one DAG and stores it.
+   * @param dag - made with `defineDag`; its handlers are there or bound.
+   * @returns its version.
+   * @throws MillraceError `DAG_INVALID`, `BATCH_TOO_LARGE` (nothing has been added or stored then);
+   * `BACKEND_UNAVAILABLE` and others of the database.
+   */
+  async register(dag: DagDefinition): Promise<number> {
+    const entry = this.#entryFor(dag);
+    this.#requireHandlers(entry);
+    this.#entries.set(entry.dag.name, entry);
+    const version = await this.#versions.save(entry.dag);
+    entry.version = version;
+    return version;
+  }
+
+  /**
+   * The version a DAG of this process is stored under.
+   * @param name - of the DAG.
+   * @returns undefined for one that has not been added or not been saved.
+   */
+  versionOf(name: string): number | undefined {
+    return this.#entries.get(name)?.version;
+  }
+
+  /**
+   * What runs a task.
+   * @param name - `dag.key`.
+   * @returns frozen; undefined when this process has no such handler.
+   */
+  handler(name: string): TaskHandler | undefined {
+    const parts = parseHandlerName(name);
+    const entry = parts && this.#entries.get(parts.dag);
+    const task = entry?.tasks.get(parts?.key ?? '');
+    if (!entry || !task) return undefined;
+    const known = entry.handlers.get(task.key);
+    if (known) return known;
+    const run = this.#runOf(entry.dag.name, task);
+    if (!run) return undefined;
+    const handler = handlerOf(entry.dag.name, task, run);
+    entry.handlers.set(task.key, handler);
+    return handler;
+  }
+
+  /** The entry a DAG has, or one that it can be added by. */
+  #entryFor(given: DagDefinition): Entry {
+    const dag = validateDag(given, this.#tasksMax);
+    const known = this.#entries.get(dag.name);
+    const tasks = new Map(dag.tasks.map((task) => [task.key, task]));
+    if (known) {
+      if (isSame(known, dag)) return known;
+      throw dagInvalid(dag.name, 'another DAG of this name has been added; give one of the two another name');
+    }
+    for (const key of this.#bound.get(dag.name)?.keys() ?? []) requireBindable(dag.name, tasks, key);
+    return { dag, tasks, handlers: new Map(), version: undefined };
+  }
+
+  #requireHandlers({ dag }: Entry): void {
+    const missing = dag.tasks.filter((task) => !this.#runOf(dag.name, task)).map(({ key }) => key);
+    if (missing.length === 0) return;
+    const what = `nothing runs ${missing.length === 1 ? 'its task' : 'its tasks'} ${listed(missing)}`;
+    throw dagInvalid(dag.name, `${what}; give each a 'run', or bind a handler to it`);
+  }
+
+  #runOf(dag: string, task: ValidTask): TaskRun | undefined {
+    return task.run ?? this.#bound.get(dag)?.get(task.key);
+  }
+}
+
+function requireBindable(dag: string, tasks: ReadonlyMap<string, ValidTask>, key: string): void {
+  const task = tasks.get(key);
+  if (!task) {
+    throw dagInvalid(
+      dag,
+      `a handler is bound to its task ${quoted(key)}, which is not there${didYouMean(key, tasks.keys())}`,
+    );
+  }
+  if (task.run)
+    throw dagInvalid(dag, `task ${quoted(key)} has two handlers: its own 'run' and one that is bound to it`);
+}
+
+/** The functions count, too: which of two handlers is meant cannot be guessed. */
+const isSame = ({ dag, tasks }: Entry, other: ValidDag): boolean =>
+  definitionText(dag) === definitionText(other) &&
+  other.tasks.every((task) => {
+    const { run, when, retry } = tasks.get(task.key) ?? {};
+    return (
+      run === task.run &&
+      when === task.when &&
+      retry?.backoff === task.retry.backoff &&
+      retry.jitter === task.retry.jitter
+    );
+  });
+
+function handlerOf(dag: string, task: ValidTask, run: TaskRun): TaskHandler {
+  const { key, mode, when, onFailure, timeoutMs, retry, backoffMs } = task;
+  return Object.freeze({
+    name: handlerName(dag, key),
+    dag,
+    key,
+    mode,
+    run,
+    when,
+    onFailure,
+    timeoutMs,
+    attemptsMax: retry.retries + 1,
+    backoff: retry.backoff,
+    backoffMs,
+    jitter: retry.jitter,
+    // What its author takes for payload and inputs, only the author knows.
+  } as TaskHandler);
+}

@@ -1,0 +1,52 @@
+import { printable } from '@millrace/foundation';
+
+/** The longest name of a DAG, and the longest key of a task. */
+export const DAG_NAME_LENGTH_MAX = 100;
+export const TASK_KEY_LENGTH_MAX = 200;
+
+/** Enough of a key to find it, so that a long one leaves room for the rest of the message. */
+const SHOWN_CHARACTERS_MAX = 60;
+
+// With the flag `u` a surrogate is one only where it stands alone. PostgreSQL keeps neither it nor NUL.
+const UNWANTED = /[\p{Cc}\p{Surrogate}]/u;
+
+/**
+ * A name for a message: short, in one line, whatever it is.
+ * @param name - what the user gave.
+ */
+export function shown(name: unknown): string {
+  if (typeof name !== 'string') return printable(name);
+  const cut = name.length > SHOWN_CHARACTERS_MAX ? `${name.slice(0, SHOWN_CHARACTERS_MAX - 1)}…` : name;
+  // Escapes; also for half a pair that the cut has left.
+  return UNWANTED.test(cut) ? JSON.stringify(cut).slice(1, -1) : cut;
+}
+
+/**
+ * The same in quotes.
+ * @param name - what the user gave.
+ */
+export const quoted = (name: unknown): string => `'${shown(name)}'`;
+
+/**
+ * Why a text cannot name a DAG.
+ * @param name - anything.
+ * @returns what it must be, or undefined when it is.
+ */
+export const dagNameProblem = (name: unknown): string | undefined =>
+  // A dot ends it in `dag.key`, a slash in the address of an API.
+  isName(name, DAG_NAME_LENGTH_MAX) && !/[./]/.test(name)
+    ? undefined
+    : `its name must be 1 to ${DAG_NAME_LENGTH_MAX} characters, without '.', '/' and control characters`;
+
+/**
+ * Why a text cannot be the key of a task.
+ * @param key - anything.
+ * @returns what it must be, or undefined when it is.
+ */
+export const taskKeyProblem = (key: unknown): string | undefined =>
+  isName(key, TASK_KEY_LENGTH_MAX) && !key.includes('/')
+    ? undefined
+    : `the key of a task must be 1 to ${TASK_KEY_LENGTH_MAX} characters, without '/' and control characters, got ${quoted(key)}`;
+
+const isName = (value: unknown, max: number): value is string =>
+  typeof value === 'string' && value.length >= 1 && value.length <= max && !UNWANTED.test(value);

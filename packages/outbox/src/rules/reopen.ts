@@ -1,0 +1,177 @@
+import type { FailurePolicy, OutboxStatus } from '../model.js';
+
+/** A task of a batch, as a retry sees it. */
+export interface TaskState {
+  readonly key: string;
+  readonly status: OutboxStatus;
+  readonly skippedBy?: 'condition' | 'cascade' | undefined;
+  readonly onFailure: FailurePolicy;
+  /** What its counts are now. */
+  readonly pre: number;
+  readonly open: number;
+}
+
+/** How many successes a task needs; `ends`: any end of a parent counts as one. */
+export interface Need {
+  readonly successes: number;
+  readonly ends: boolean;
+}
+
+/** A batch, as a retry sees it. */
+export interface BatchState {
+  readonly tasks: readonly TaskState[];
+  readonly edges: readonly (readonly [from: string, to: string])[];
+  /** Of joins that do not need all their parents' successes. */
+  readonly needs: ReadonlyMap<string, Need>;
+}
+
+/** A task that a retry changes: READY, or SKIPPED when it can still not start. */
+export interface ReopenedTask {
+  readonly key: string;
+  readonly status: 'READY' | 'SKIPPED';
+  readonly pre: number;
+  readonly open: number;
+  /** It had ended, and starts anew; otherwise it waits, and its counts were no longer right. */
+  readonly again: boolean;
+  /** It can run now, and could not before. */
+  readonly opened: boolean;
+}
+
+/** What a retry makes of a batch. */
+export interface Reopening {
+  /** Tasks that change, with their counts. */
+  readonly tasks: readonly ReopenedTask[];
+  /** Whether a failure under `fail` is left that is not retried. */
+  readonly failing: boolean;
+}
+
+/**
+ * Decides which tasks of a batch run again, and with which counts, from nothing but states and edges: what counters said before does
+ * not matter.
+ *
+ * All that FAILED, were CANCELLED or were SKIPPED because of others run again; with `only`, that failed task, and with it what did not run
+ * because of it. A task whose parents can still not make it runnable stays SKIPPED.
+ * @param batch - states, edges and joins, taken under lock.
+ * @param only - the one failed task to run again.
+ */
+export function reopen({ tasks, edges, needs }: BatchState, only?: string): Reopening {
+  const byKey = new Map(tasks.map((task) => [task.key, task]));
+  const parents = groupEdges(edges, ([from, to]) => [to, from]);
+  const children = groupEdges(edges, ([from, to]) => [from, to]);
+  const failing =
+    only !== undefined &&
+    tasks.some(({ key, status, onFailure }) => key !== only && status === 'FAILED' && onFailure === 'fail');
+  const wanted = wantedAgain({ tasks, children, only, failing });
+
+  const after = new Map<string, OutboxStatus>();
+  const reopened: ReopenedTask[] = [];
+  for (const key of inOrder(tasks, parents, children)) {
+    const task = byKey.get(key) as TaskState;
+    const again = wanted.has(key);
+    // What waits for a task that runs again has counted its end already: its counts have to be put right, too.
+    if (!again && task.status !== 'READY') {
+      after.set(key, task.status);
+      continue;
+    }
+    const counts = countParents(key, { parents: parents.get(key) ?? [], after, byKey, need: needs.get(key) });
+    // What failed had been able to start, so it is again, whatever has become of its parents since.
+    const pre = task.status === 'FAILED' ? Math.min(counts.pre, counts.open) : counts.pre;
+    const { open } = counts;
+    const status = open < pre ? 'SKIPPED' : 'READY';
+    after.set(key, status);
+    const isSame = again
+      ? status === task.status
+      : status === 'READY' && pre === task.pre && open === task.open;
+    const opened = status === 'READY' && pre === 0 && (again || task.pre > 0);
+    if (!isSame) reopened.push({ key, status, pre, open, again, opened });
+  }
+  return { tasks: reopened, failing };
+}
+
+function wantedAgain({
+  tasks,
+  children,
+  only,
+  failing,
+}: {
+  readonly tasks: readonly TaskState[];
+  readonly children: ReadonlyMap<string, readonly string[]>;
+  readonly only: string | undefined;
+  readonly failing: boolean;
+}): ReadonlySet<string> {
+  const isOver = ({ status, skippedBy }: TaskState) =>
+    status === 'FAILED' || status === 'CANCELLED' || (status === 'SKIPPED' && skippedBy === 'cascade');
+  if (only === undefined) return new Set(tasks.filter(isOver).map(({ key }) => key));
+  const wanted = new Set([only]);
+  if (failing) return wanted; // Its successors stay cancelled: something else has failed the batch.
+  const byKey = new Map(tasks.map((task) => [task.key, task]));
+  for (const { key, status } of tasks) if (status === 'CANCELLED') wanted.add(key);
+  const open = [...wanted];
+  for (let key = open.pop(); key !== undefined; key = open.pop())
+    for (const child of children.get(key) ?? []) {
+      const task = byKey.get(child) as TaskState;
+      if (wanted.has(child) || !isOver(task) || task.status === 'FAILED') continue;
+      wanted.add(child);
+      open.push(child);
+    }
+  return wanted;
+}
+
+function countParents(
+  key: string,
+  {
+    parents,
+    after,
+    byKey,
+    need = { successes: parents.length, ends: false },
+  }: {
+    readonly parents: readonly string[];
+    readonly after: ReadonlyMap<string, OutboxStatus>;
+    readonly byKey: ReadonlyMap<string, TaskState>;
+    readonly need: Need | undefined;
+  },
+): { readonly pre: number; readonly open: number } {
+  let open = 0;
+  let reached = 0;
+  for (const parent of parents) {
+    const status = after.get(parent);
+    if (status === undefined) throw new Error(`${key} comes before ${parent}, which it depends on`);
+    if (status === 'READY' || status === 'PROCESSING') open++;
+    else if (need.ends || status === 'DONE') reached++;
+    else if (status === 'FAILED' && byKey.get(parent)?.onFailure === 'continue') reached++;
+  }
+  return { pre: Math.max(0, need.successes - reached), open };
+}
+
+/** Parents before children. */
+function* inOrder(
+  tasks: readonly TaskState[],
+  parents: ReadonlyMap<string, readonly string[]>,
+  children: ReadonlyMap<string, readonly string[]>,
+): Generator<string> {
+  const left = new Map(tasks.map(({ key }) => [key, parents.get(key)?.length ?? 0]));
+  const next = tasks.filter(({ key }) => left.get(key) === 0).map(({ key }) => key);
+  for (let index = 0; index < next.length; index++) {
+    const key = next[index] as string;
+    yield key;
+    for (const child of children.get(key) ?? []) {
+      const count = (left.get(child) as number) - 1;
+      left.set(child, count);
+      if (count === 0) next.push(child);
+    }
+  }
+}
+
+function groupEdges(
+  edges: BatchState['edges'],
+  pair: (edge: readonly [string, string]) => readonly [string, string],
+): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>();
+  for (const edge of edges) {
+    const [key, other] = pair(edge);
+    const group = groups.get(key);
+    if (group) group.push(other);
+    else groups.set(key, [other]);
+  }
+  return groups;
+}

@@ -1,0 +1,198 @@
+import { type Clock, type Logger, type Rng, sleep, toWorkError } from '@millrace/foundation';
+import type { Database } from '@millrace/postgres';
+import { ERRORS } from './errors.js';
+import type { OutboxEvents, TaskResult } from './events.js';
+import type { ResolvedOutboxOptions } from './options.js';
+import { isPassing } from './passing.js';
+import type { BatchStore } from './postgres/batch-store.js';
+import type { ClaimedTask, ExpiredTask, Failure, TaskReturn, TaskStore } from './postgres/task-store.js';
+import type { TaskHandler } from './registry.js';
+import { retryDelayMs } from './rules/backoff.js';
+import { judgeFailure, lossDelayMs } from './rules/judge-failure.js';
+
+/** Told after an end was committed: how many other tasks can run now. */
+export type AfterEnd = (ready: number) => void;
+
+const TRIES = 5;
+const PAUSE_FIRST_MS = 100;
+
+/** Writes down how tries of tasks ended that did not succeed. Everything names the claim it ends. */
+export class TaskOutcomes {
+  readonly #database: Database;
+  readonly #tasks: TaskStore;
+  readonly #batches: BatchStore;
+  readonly #events: OutboxEvents;
+  readonly #options: ResolvedOutboxOptions;
+  readonly #clock: Clock;
+  readonly #rng: Rng;
+  readonly #logger: Logger;
+  readonly #afterEnd: AfterEnd;
+
+  /**
+   * @param parts - of the outbox.
+   * @param options - limits.
+   * @param afterEnd - see AfterEnd.
+   */
+  constructor(
+    parts: {
+      readonly tasks: TaskStore;
+      readonly batches: BatchStore;
+      readonly events: OutboxEvents;
+    },
+    options: ResolvedOutboxOptions,
+    afterEnd: AfterEnd,
+  ) {
+    this.#database = options.database;
+    this.#tasks = parts.tasks;
+    this.#batches = parts.batches;
+    this.#events = parts.events;
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#rng = options.rng;
+    this.#logger = options.logger;
+    this.#afterEnd = afterEnd;
+  }
+
+  /** The handler threw: another try, or a dead letter. */
+  async failed(task: ClaimedTask, handler: TaskHandler, thrown: unknown): Promise<TaskResult> {
+    const error = toWorkError(thrown);
+    const { attempt, attemptsMax } = task;
+    const { backoffMaxMs: delayMaxMs } = this.#options;
+    const backoffMs = retryDelayMs({
+      attempt,
+      strategy: handler.backoff,
+      backoffMs: handler.backoffMs,
+      jitter: handler.jitter,
+      maxMs: delayMaxMs,
+      random: this.#rng.next(),
+      error: thrown,
+    });
+    const verdict = judgeFailure({ error, attempt, attemptsMax, backoffMs, delayMaxMs });
+    if (verdict.kind === 'dead-letter') return this.deadLetter(task, recordOf(error));
+    const { delayMs } = verdict;
+    const fields = { task: task.taskKey, batch: task.batchId, attempt, delayMs, reason: error.message };
+    this.#logger.info(fields, 'A task failed and will be tried again');
+    return this.#giveBack(task, { delayMs, attemptReturned: false, lost: false, error: recordOf(error) });
+  }
+
+  /** The database was lost under the handler, or refused it for reasons of others: another try that does not count. */
+  async lost(task: ClaimedTask, thrown: unknown): Promise<TaskResult> {
+    if (task.lost + 1 > this.#options.lostMax) return this.deadLetter(task, this.#lostError(task.lost));
+    const error = recordOf(toWorkError(thrown));
+    return this.#giveBack(task, {
+      delayMs: lossDelayMs(task.lost),
+      attemptReturned: true,
+      lost: true,
+      error,
+    });
+  }
+
+  /** This worker stops: another one takes the task at once. */
+  returned(task: ClaimedTask): Promise<TaskResult> {
+    return this.#giveBack(task, { delayMs: 0, attemptReturned: true, lost: false });
+  }
+
+  /** Gives claims back whose worker fell silent; those lost too often become dead letters. */
+  async expired(
+    tasks: readonly ExpiredTask[],
+    { embedded }: { readonly embedded: boolean },
+  ): Promise<number> {
+    const again = tasks.filter(({ lost }) => lost + 1 <= this.#options.lostMax);
+    const givenUp = tasks.filter(({ lost }) => lost + 1 > this.#options.lostMax);
+    const returns = again.map(({ id, claimId, batchId }) => ({
+      id,
+      claimId,
+      batchId,
+      delayMs: 0,
+      attemptReturned: true,
+      lost: true,
+    }));
+    let count = 0;
+    if (returns.length > 0) {
+      // An embedded database has one process: whoever else has a claim is dead, whatever its lease says.
+      const { ready, cancelled } = await this.#tasks.giveBack(returns, { expired: !embedded });
+      count += ready.size + cancelled.size;
+      this.#afterEnd(ready.size);
+    }
+    for (const task of givenUp)
+      if ((await this.deadLetter(task, this.#lostError(task.lost), { isDead: embedded })) === 'failed')
+        count++;
+    return count;
+  }
+
+  /** Fails a task for good, with what its policy says of the rest of its batch. */
+  async deadLetter(
+    task: ExpiredTask,
+    error: Failure,
+    expired?: { readonly isDead: boolean },
+  ): Promise<TaskResult> {
+    const { id, claimId, batchId, onFailure } = task;
+    const seenAs = ({ fail: 'nothing', skip: 'end', continue: 'success' } as const)[onFailure];
+    const work = () =>
+      this.#database.transaction(
+        async (tx) => {
+          // The batch before its tasks: the order in which everybody locks.
+          if (onFailure === 'fail') await this.#batches.lock(tx, batchId);
+          if (expired && !(await this.#tasks.lockExpired(tx, task, expired.isDead)))
+            throw ERRORS.create('CLAIM_LOST', {});
+          const outcome = await this.#tasks.end(tx, [{ id, claimId, status: 'FAILED', error, seenAs }]);
+          if (!outcome.ended.has(id)) throw ERRORS.create('CLAIM_LOST', {});
+          if (onFailure === 'fail') await this.#tasks.failBatch(tx, batchId);
+          return outcome.ready + (await this.#tasks.skip(tx, outcome.skip));
+        },
+        { retries: 3 },
+      );
+    const ready = await this.#insist(work);
+    if (ready === undefined) return 'lost';
+    this.#logger.warn({ task: task.taskKey, batch: batchId, ...error }, 'A task failed for good');
+    this.#afterEnd(ready);
+    return 'failed';
+  }
+
+  async #giveBack(
+    task: ClaimedTask,
+    how: Omit<TaskReturn, 'id' | 'claimId' | 'batchId'>,
+  ): Promise<TaskResult> {
+    const { id, claimId, batchId } = task;
+    const outcome = await this.#insist(() => this.#tasks.giveBack([{ id, claimId, batchId, ...how }]));
+    if (!outcome?.ready.has(id) && !outcome?.cancelled.has(id)) return 'lost';
+    this.#afterEnd(how.delayMs === 0 ? outcome.ready.size : 0);
+    if (how.lost) return 'lost';
+    return how.attemptReturned ? 'returned' : 'retried';
+  }
+
+  /** Tries again while the database is away; in the end the lease decides. */
+  async #insist<T>(work: () => Promise<T>): Promise<T | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (ERRORS.is(error, 'CLAIM_LOST')) return undefined;
+        if (!isPassing(error) || attempt === TRIES) {
+          this.#logger.warn(
+            { reason: String(error) },
+            'The end of a task could not be written; its lease will end',
+          );
+          return undefined;
+        }
+        await sleep(this.#clock, PAUSE_FIRST_MS * 2 ** (attempt - 1));
+      }
+    }
+  }
+
+  #lostError = (lost: number): Failure =>
+    recordOf(toWorkError(ERRORS.create('TASK_LOST', { times: lost + 1 })));
+
+  /** Tells listeners of metrics. */
+  note(handler: string, result: TaskResult, durationMs: number): void {
+    this.#events.emit('task', { handler, result, durationMs });
+  }
+}
+
+/** Without what PostgreSQL cannot keep: the failure must be written down whatever its text is. */
+const storable = (text: string): string => text.replaceAll('\0', '').replaceAll(/\p{Surrogate}/gu, '\uFFFD');
+
+const recordOf = ({ code, message }: Failure): Failure => ({
+  code: storable(code),
+  message: storable(message),
+});

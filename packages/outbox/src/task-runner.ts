@@ -1,0 +1,219 @@
+import { pLimit } from '@millrace/async-utils';
+import { type Logger, MillraceError, printable } from '@millrace/foundation';
+import { ERRORS as DATABASE_ERRORS, type Database, type Tx, toJson } from '@millrace/postgres';
+import type { Completions } from './completions.js';
+import { ERRORS } from './errors.js';
+import type { TaskResult } from './events.js';
+import type { ResolvedOutboxOptions } from './options.js';
+import { isConflict, isPassing } from './passing.js';
+import type { ClaimedTask, NewTask, TaskStore } from './postgres/task-store.js';
+import type { DagRegistry, TaskHandler } from './registry.js';
+import { RunContext } from './run-context.js';
+import { STOPPING, type StopSwitch } from './stop-switch.js';
+import { TaskAdditions } from './task-additions.js';
+import type { AfterEnd, TaskOutcomes } from './task-outcomes.js';
+
+/** Runs one claimed task at a time per call, and writes down how it ended. */
+export class TaskRunner {
+  readonly #database: Database;
+  readonly #tasks: TaskStore;
+  readonly #registry: DagRegistry;
+  readonly #outcomes: TaskOutcomes;
+  readonly #completions: Completions;
+  readonly #options: ResolvedOutboxOptions;
+  readonly #logger: Logger;
+  readonly #afterEnd: AfterEnd;
+  /** One session: the time of a handler begins with its turn, not while it waits behind others. */
+  readonly #turn: <T>(work: () => Promise<T>) => Promise<T>;
+
+  /**
+   * @param parts - of the outbox.
+   * @param options - limits.
+   * @param afterEnd - see AfterEnd.
+   */
+  constructor(
+    parts: {
+      readonly tasks: TaskStore;
+      readonly registry: DagRegistry;
+      readonly outcomes: TaskOutcomes;
+      readonly completions: Completions;
+    },
+    options: ResolvedOutboxOptions,
+    afterEnd: AfterEnd,
+  ) {
+    this.#database = options.database;
+    this.#tasks = parts.tasks;
+    this.#registry = parts.registry;
+    this.#outcomes = parts.outcomes;
+    this.#completions = parts.completions;
+    this.#options = options;
+    this.#logger = options.logger;
+    this.#afterEnd = afterEnd;
+    this.#turn = options.database.kind === 'pglite' ? pLimit(1) : (work) => work();
+  }
+
+  /**
+   * Runs a task to its end, whatever that is. Never throws.
+   * @param task - claimed by this worker.
+   * @param stop - thrown when the claim is lost (`CLAIM_LOST`) or the worker stops (STOPPING).
+   * @param free - called when the handler has ended: its slot can be used while the completion is written.
+   */
+  async run(task: ClaimedTask, stop: StopSwitch, free: () => void): Promise<void> {
+    const { clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    const handler = this.#registry.handler(task.handler);
+    let result: TaskResult;
+    try {
+      // The claim asked for handlers that this process had stored; one that is gone since is somebody else's.
+      if (!handler) result = await this.#outcomes.returned(task);
+      else if (handler.mode === 'external') result = await this.#runExternal(task, handler, stop, free);
+      else result = await this.#turn(() => this.#runTransactional(task, handler, stop));
+    } catch (error) {
+      result = 'lost';
+      this.#logger.error(
+        { task: task.taskKey, batch: task.batchId, reason: String(error) },
+        'A task could not be settled',
+      );
+    }
+    free();
+    this.#outcomes.note(task.handler, result, clock.monotonicMs() - startedMs);
+  }
+
+  async #runTransactional(task: ClaimedTask, handler: TaskHandler, stop: StopSwitch): Promise<TaskResult> {
+    if (handler.mode !== 'transactional') throw new Error(`${handler.name} is not transactional`);
+    let isHandlers = false;
+    let result: TaskResult = 'done';
+    const work = async (tx: Tx) => {
+      const context = this.#contextOf(task, stop);
+      try {
+        if (await isUnwanted(handler, task)) {
+          result = 'skipped';
+          return await this.#skip(tx, task);
+        }
+        const value = await handler.run(context.within(tx));
+        return await this.#complete(tx, task, this.#encode(handler, value), context.additions.tasks);
+      } catch (thrown) {
+        // After the loss of the connection the handler sees nothing but its consequences.
+        isHandlers = !tx.signal.aborted;
+        throw thrown;
+      }
+    };
+    try {
+      const { timeoutMs } = task;
+      const ready = await this.#database.transaction(work, { timeoutMs, signal: stop.signal });
+      this.#afterEnd(ready);
+      return result;
+    } catch (error) {
+      return this.#settleFailure(task, handler, { error, isHandlers, stop });
+    }
+  }
+
+  /** Tells a handler's own failure from that of the database under it. */
+  #settleFailure(
+    task: ClaimedTask,
+    handler: TaskHandler,
+    { error, isHandlers, stop }: { error: unknown; isHandlers: boolean; stop: StopSwitch },
+  ): Promise<TaskResult> | TaskResult {
+    if (ERRORS.is(error, 'CLAIM_LOST') || ERRORS.is(stop.reason, 'CLAIM_LOST')) return 'lost';
+    if (stop.reason === STOPPING) return this.#outcomes.returned(task);
+    // Committed or not: the row says so, to whoever looks at it when the lease ends.
+    if (DATABASE_ERRORS.is(error, 'COMMIT_UNKNOWN')) return 'lost';
+    if (DATABASE_ERRORS.is(error, 'TX_TIMEOUT'))
+      return this.#outcomes.failed(
+        task,
+        handler,
+        ERRORS.create('TASK_TIMEOUT', { timeoutMs: task.timeoutMs }, { cause: error }),
+      );
+    const isBackend = DATABASE_ERRORS.is(error, 'BACKEND_UNAVAILABLE') && !isHandlers;
+    if (isBackend || isConflict(error)) return this.#outcomes.lost(task, error);
+    return this.#outcomes.failed(task, handler, error);
+  }
+
+  async #complete(tx: Tx, task: ClaimedTask, result: string, added: readonly NewTask[]): Promise<number> {
+    if (added.length > 0) await this.#tasks.add(tx, task, added, this.#options.tasksPerBatchMax);
+    const { id, claimId } = task;
+    const outcome = await this.#tasks.end(tx, [{ id, claimId, status: 'DONE', result, seenAs: 'success' }]);
+    if (!outcome.ended.has(id)) throw ERRORS.create('CLAIM_LOST', {});
+    return outcome.ready;
+  }
+
+  async #skip(tx: Tx, { id, claimId }: ClaimedTask): Promise<number> {
+    const outcome = await this.#tasks.end(tx, [{ id, claimId, status: 'SKIPPED', seenAs: 'end' }]);
+    if (!outcome.ended.has(id)) throw ERRORS.create('CLAIM_LOST', {});
+    return outcome.ready + (await this.#tasks.skip(tx, outcome.skip));
+  }
+
+  async #runExternal(
+    task: ClaimedTask,
+    handler: TaskHandler,
+    stop: StopSwitch,
+    free: () => void,
+  ): Promise<TaskResult> {
+    if (handler.mode !== 'external') throw new Error(`${handler.name} is not external`);
+    const { timeoutMs } = task;
+    const timeUp = () => stop.stop(ERRORS.create('TASK_TIMEOUT', { timeoutMs }));
+    const cancelTimer = this.#options.clock.setTimer(timeoutMs, timeUp);
+    const context = this.#contextOf(task, stop);
+    let end: ((tx: Tx) => Promise<number>) | undefined;
+    let result = '';
+    try {
+      if (handler.when && (await stop.during(isUnwanted(handler, task)))) end = (tx) => this.#skip(tx, task);
+      else {
+        result = this.#encode(handler, await stop.during(handler.run(context)));
+        const added = context.additions.tasks;
+        if (added.length > 0) end = (tx) => this.#complete(tx, task, result, added);
+      }
+    } catch (error) {
+      if (ERRORS.is(stop.reason, 'CLAIM_LOST')) return 'lost';
+      if (stop.reason === STOPPING) return this.#outcomes.returned(task);
+      return this.#outcomes.failed(task, handler, error);
+    } finally {
+      cancelTimer();
+    }
+    free();
+    try {
+      if (end) {
+        this.#afterEnd(await this.#database.transaction(end, { retries: 3 }));
+        return result === '' ? 'skipped' : 'done';
+      }
+      const { id, claimId } = task;
+      const isEnded = await this.#completions.add({ id, claimId, status: 'DONE', result, seenAs: 'success' });
+      return isEnded ? 'done' : 'lost';
+    } catch (error) {
+      if (ERRORS.is(error, 'CLAIM_LOST')) return 'lost';
+      return isPassing(error)
+        ? this.#outcomes.lost(task, error)
+        : this.#outcomes.failed(task, handler, error);
+    }
+  }
+
+  #contextOf(task: ClaimedTask, stop: StopSwitch): RunContext {
+    return new RunContext(task, stop, {
+      additions: new TaskAdditions(task.handler, this.#registry, this.#options),
+      logger: this.#logger,
+    });
+  }
+
+  #encode({ name }: TaskHandler, value: unknown): string {
+    if (value === undefined) return 'null';
+    const invalid = (expected: string, given: string) =>
+      ERRORS.create('RESULT_INVALID', { handler: name, expected, given });
+    let text: string;
+    try {
+      text = toJson(value);
+    } catch (error) {
+      throw invalid(
+        'something JSON can carry',
+        error instanceof MillraceError ? error.message : printable(value),
+      );
+    }
+    const { resultBytesMax: max } = this.#options;
+    const bytes = Buffer.byteLength(text);
+    if (bytes > max) throw invalid(`at most ${max} bytes of JSON (resultBytesMax)`, `${bytes} bytes`);
+    return text;
+  }
+}
+
+async function isUnwanted(handler: TaskHandler, task: ClaimedTask): Promise<boolean> {
+  return handler.when !== undefined && !(await handler.when(task.inputs));
+}

@@ -1,0 +1,116 @@
+import { NonRetryableError } from '@millrace/foundation';
+import { until } from '@millrace/testkit';
+import { describe, expect, it } from 'vitest';
+import { type Batch, task } from '../../src/index.js';
+import { type ContractSuite, leaveMark } from './home.js';
+
+/** What is told of the end of a batch, and that it is told in the transaction that ends it. */
+export const batchEndSuite: ContractSuite = (home) => {
+  /** Ends as its payload says. */
+  const makeDag = () =>
+    home().dag({
+      a: task<string>({
+        run: ({ payload }) => {
+          if (payload === 'FAILED') throw new NonRetryableError('as the test wants');
+        },
+      }),
+      b: task({ after: ['a'], run: () => {} }),
+    });
+
+  it('outbox OB-8: a listener is told of every end once, in the transaction that writes it', async () => {
+    const dag = makeDag();
+    await using outbox = await home().outbox([dag]);
+    const ends: Batch[] = [];
+    const order: string[] = [];
+    outbox.onBatchEnd(async (tx, batch) => {
+      ends.push(batch);
+      order.push('first');
+      await leaveMark(tx, `${batch.id}:${batch.status}`);
+    });
+    const remove = outbox.onBatchEnd(() => void order.push('second'));
+    for (const end of ['DONE', 'FAILED', 'ABORTED']) {
+      const starter = end === 'ABORTED' ? await home().starter([makeDag()]) : outbox;
+      const name = starter === outbox ? dag.name : (starter.registry.names[0] ?? '');
+      const { id } = await starter.pusher.start(name, end, end);
+      const ended = end === 'ABORTED' ? await outbox.batches.abort(id) : await home().ended(outbox, id);
+      expect(ended.status).toBe(end);
+      expect(ends.splice(0)).toMatchObject([
+        { id, status: end, openCount: 0, endedAt: ended.endedAt, payload: end },
+      ]);
+      const marks = await home().rows<{ mark: string; same: boolean }>(
+        `SELECT f.mark, f.xmin = b.xmin AS same FROM effect f JOIN {schema}.batch_instance b ON b.id = $1
+         WHERE starts_with(f.mark, b.id || ':')`,
+        [id],
+      );
+      expect(marks).toEqual([{ mark: `${id}:${end}`, same: true }]);
+      if (starter !== outbox) await starter.stop();
+    }
+    expect(order).toEqual(['first', 'second', 'first', 'second', 'first', 'second']);
+    remove();
+    const { id } = await outbox.pusher.start(dag.name, 'removed');
+    await home().ended(outbox, id);
+    expect(order.slice(6)).toEqual(['first']);
+  });
+
+  it('outbox OB-8: what a listener throws keeps the batch from ending, and its writes are gone; it ends when it no longer throws', async () => {
+    const dag = makeDag();
+    await using outbox = await home().outbox([dag]);
+    let calls = 0;
+    outbox.onBatchEnd(async (tx, batch) => {
+      await leaveMark(tx, `${batch.id}:${++calls}`);
+    });
+    outbox.onBatchEnd(() => {
+      if (calls < 2) throw new Error('not yet');
+    });
+    const { id } = await outbox.pusher.start(dag.name, 'k');
+    await until(() => calls >= 1, { what: 'the listener to be told' });
+    expect(await home().ended(outbox, id)).toMatchObject({ status: 'DONE', openCount: 0 });
+    expect(calls).toBe(2);
+    expect(await home().effects(`${id}:`)).toEqual([`${id}:2`]);
+  });
+
+  it('outbox OB-8: an abort that a listener refuses has not happened', async () => {
+    const dag = makeDag();
+    await using outbox = await home().starter([dag]);
+    const refusal = new Error('not now');
+    const remove = outbox.onBatchEnd(async (tx, batch) => {
+      await leaveMark(tx, `${batch.id}:refused`);
+      throw refusal;
+    });
+    const events: unknown[] = [];
+    outbox.events.on('batch', (event) => void events.push(event));
+    const started = await outbox.pusher.start(dag.name, 'k');
+    await expect(outbox.batches.abort(started.id)).rejects.toBe(refusal);
+    const { created: _, ...batch } = started;
+    expect(await outbox.batches.get(batch.id)).toEqual(batch);
+    expect((await outbox.batches.status(batch.id)).counts).toMatchObject({
+      ready: 1,
+      waiting: 1,
+      cancelled: 0,
+    });
+    expect(await home().effects(`${batch.id}:`)).toEqual([]);
+    expect(events).toEqual([]);
+    remove();
+    expect(await outbox.batches.abort(batch.id)).toMatchObject({ status: 'ABORTED' });
+  });
+
+  describe('a listener that always throws for one batch', () => {
+    it('outbox OB-8: does not keep others from ending', async () => {
+      const dag = makeDag();
+      await using outbox = await home().outbox([dag]);
+      let refused = 0;
+      const remove = outbox.onBatchEnd((_, { bizKey }) => {
+        if (bizKey !== 'poison') return;
+        refused++;
+        throw new Error('never');
+      });
+      const poison = await outbox.pusher.start(dag.name, 'poison');
+      await until(() => refused > 0, { what: 'the listener to refuse the batch' });
+      const others = await Promise.all([1, 2, 3].map((n) => outbox.pusher.start(dag.name, `fine ${n}`)));
+      for (const { id } of others) expect(await home().ended(outbox, id)).toMatchObject({ status: 'DONE' });
+      expect(await outbox.batches.get(poison.id)).toMatchObject({ status: 'RUNNING' });
+      remove();
+      expect(await home().ended(outbox, poison.id)).toMatchObject({ status: 'DONE' });
+    });
+  });
+};

@@ -1,0 +1,174 @@
+import { latch, until } from '@millrace/testkit';
+import { describe, expect, it } from 'vitest';
+import { type TaskMode, task } from '../../src/index.js';
+import { type ContractSuite, leaveMark, statusesOf } from './home.js';
+
+const idle = () => {};
+
+/** The two ends of an outbox' life. */
+export const lifecycleSuite: ContractSuite = (home) => {
+  describe('start', () => {
+    it('refuses a schema that is not migrated', async () => {
+      const dag = home().dag({ a: task({ run: idle }) });
+      const { database } = home();
+      const { Outbox } = await import('../../src/index.js');
+      await using outbox = new Outbox({ database, schema: 'nobody made it', dags: [dag] });
+      await expect(outbox.start()).rejects.toMatchObject({ code: 'SCHEMA_OUTDATED' });
+      expect(outbox.state).toBe('IDLE');
+    });
+
+    it('refuses a DAG with a task that nothing runs, and can be repeated', async () => {
+      const dag = home().dag({ a: task({}) });
+      await using outbox = home().idle([dag]);
+      await expect(outbox.start()).rejects.toMatchObject({ code: 'DAG_INVALID' });
+      outbox.registry.bind(dag.name, 'a', idle);
+      await outbox.start();
+      await outbox.start();
+      const { id } = await outbox.pusher.start(dag.name, 'k');
+      expect(await home().ended(outbox, id)).toMatchObject({ status: 'DONE' });
+    });
+
+    it('outbox OB-3: without polling it starts batches and runs nothing', async () => {
+      let calls = 0;
+      const dag = home().dag({ a: task({ run: () => void calls++ }) });
+      const marker = home().dag({ a: task({ run: idle }) });
+      await using starter = await home().starter([dag]);
+      const { id } = await starter.pusher.start(dag.name, 'k');
+      // Another one has run a batch from its start to its end meanwhile.
+      await using other = await home().outbox([marker]);
+      const { id: marked } = await other.pusher.start(marker.name, 'k');
+      await home().ended(other, marked);
+      expect(calls).toBe(0);
+      expect(statusesOf(await home().tasks(starter, id))).toEqual({ a: 'READY' });
+      expect(starter.poller.busy).toBe(0);
+      await starter.batches.abort(id);
+    });
+  });
+
+  describe('stop', () => {
+    it('before the start is the end: it cannot be started any more', async () => {
+      const outbox = home().idle([home().dag({ a: task({ run: idle }) })]);
+      await outbox.stop();
+      expect(outbox.state).toBe('STOPPED');
+      await expect(outbox.start()).rejects.toMatchObject({ code: 'SERVICE_STOPPED' });
+      await outbox.stop();
+    });
+
+    it.each(['transactional', 'external'] as const)(
+      'outbox OB-6: lets a running task finish, and takes no other (%s)',
+      async (mode: TaskMode) => {
+        const isRunning = latch('the task runs');
+        const mayEnd = latch('the task may end');
+        const run = async () => {
+          isRunning.open();
+          await mayEnd.promise;
+          return 'finished';
+        };
+        const dag = home().dag({
+          a: mode === 'external' ? task({ mode, run }) : task({ run }),
+          b: task({ after: ['a'], run: idle }),
+        });
+        const outbox = await home().outbox([dag]);
+        const { id } = await outbox.pusher.start(dag.name, 'k');
+        await isRunning.wait();
+        const stopped = outbox.stop();
+        mayEnd.open();
+        await stopped;
+        const tasks = await home().tasks(outbox, id);
+        expect(tasks.a).toMatchObject({ status: 'DONE', result: 'finished', attempts: 1 });
+        expect(tasks.b).toMatchObject({ status: 'READY', waiting: false, attempts: 0 });
+        await using next = await home().outbox([dag]);
+        expect(await home().ended(next, id)).toMatchObject({ status: 'DONE' });
+      },
+    );
+
+    it.each(['transactional', 'external'] as const)(
+      'outbox OB-3: past the grace period gives tasks back with the attempt returned (%s)',
+      async (mode: TaskMode) => {
+        const isRunning = latch('the task runs');
+        const wasTold = latch('the signal aborts');
+        const never = async ({ signal }: { signal: AbortSignal }) => {
+          signal.addEventListener('abort', () => wasTold.open());
+          isRunning.open();
+          await new Promise(() => {});
+        };
+        const name = home().name();
+        const slow = home().dag(
+          {
+            a:
+              mode === 'external'
+                ? task({ mode, run: never })
+                : task({
+                    run: async (context) => {
+                      await leaveMark(context.tx, context.idempotencyKey);
+                      await never(context);
+                    },
+                  }),
+          },
+          name,
+        );
+        const outbox = await home().outbox([slow], { gracePeriodMs: 500 });
+        const results: string[] = [];
+        outbox.events.on('task', ({ result }) => void results.push(result));
+        const { id } = await outbox.pusher.start(name, 'k');
+        await isRunning.wait();
+        await outbox.stop();
+        expect(wasTold.opened).toBe(true);
+        expect(results).toEqual(['returned']);
+        const given = await outbox.batches.task(id, 'a');
+        expect(given).toMatchObject({
+          status: 'READY',
+          waiting: false,
+          attempts: 0,
+          lost: 0,
+          workerId: undefined,
+          leaseUntil: undefined,
+          error: undefined,
+        });
+        const [ready] = await home().rows<{ now: boolean }>(
+          'SELECT visible_at <= clock_timestamp() AS now FROM {schema}.outbox_evt WHERE id = $1',
+          [given.id],
+        );
+        expect(ready?.now).toBe(true);
+        expect(await home().effects(`${id}:`)).toEqual([]);
+        const attempts: number[] = [];
+        const run = ({ attempt }: { attempt: number }) => void attempts.push(attempt);
+        const quick = home().dag({ a: mode === 'external' ? task({ mode, run }) : task({ run }) }, name);
+        await using next = await home().outbox([quick]);
+        expect(await home().ended(next, id)).toMatchObject({ status: 'DONE' });
+        expect(attempts).toEqual([1]);
+      },
+    );
+
+    it('outbox OB-8: the ends of tasks that finished while it stopped are counted', async () => {
+      const isRunning = latch('the task runs');
+      const mayEnd = latch('the task may end');
+      const dag = home().dag({
+        a: task({
+          run: async () => {
+            isRunning.open();
+            await mayEnd.promise;
+          },
+        }),
+      });
+      const outbox = await home().outbox([dag]);
+      const { id } = await outbox.pusher.start(dag.name, 'k');
+      await isRunning.wait();
+      const stopped = outbox.stop();
+      mayEnd.open();
+      await stopped;
+      expect(await outbox.batches.get(id)).toMatchObject({ status: 'DONE', openCount: 0 });
+    });
+
+    it('a stopped one still shows batches and leaves the database to its owner', async () => {
+      const dag = home().dag({ a: task({ run: idle }) });
+      const outbox = await home().outbox([dag]);
+      const { id } = await outbox.pusher.start(dag.name, 'k');
+      await home().ended(outbox, id);
+      await Promise.all([outbox.stop(), outbox.stop()]);
+      expect(outbox.state).toBe('STOPPED');
+      expect(await outbox.batches.get(id)).toMatchObject({ status: 'DONE' });
+      await until(() => outbox.poller.busy === 0, { what: 'no task to run' });
+    });
+  });
+};

@@ -1,0 +1,234 @@
+import { readdirSync } from 'node:fs';
+import { NonRetryableError } from '@millrace/foundation';
+import { ERRORS as DATABASE_ERRORS } from '@millrace/postgres';
+import { latch, type TcpProxy } from '@millrace/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defineDag, type TaskContext, type TransactionalContext, task } from '../../src/define-dag.js';
+import type { Outbox } from '../../src/outbox.js';
+import { Statements } from '../../src/postgres/statements.js';
+import { eventually, type OpenWorld, openWorld, PATIENCE_MS, withWorld, writeEffect } from './world.js';
+
+/** How many replies of one kind are lost, one after the other. */
+const LOSSES = 3;
+
+/** Chunks that carry a statement: its text when it is parsed, its name when it is known already. */
+function carries(verb: string, schema = ''): (chunk: Buffer) => boolean {
+  if (verb === 'COMMIT') return (chunk) => chunk.includes('COMMIT\0'); // BEGIN says READ COMMITTED.
+  if (verb === 'BEGIN') return (chunk) => chunk.includes(verb);
+  const { sql, name } = new Statements(schema).get(verb);
+  return (chunk) => chunk.includes(sql) || chunk.includes(name);
+}
+
+/** Statements that no task or batch depends on: what people look at, and what is done before anything runs. */
+const BESIDE = [
+  'count-by-state',
+  'dag-exists',
+  'insert-dag',
+  'list-batches',
+  'list-dead-letters',
+  'read-backlog',
+  'read-task',
+  'read-tasks',
+  'touch-dag',
+];
+
+/** Statements of other stories: additions have their own, the rest is sent only when something was lost before. */
+const ELSEWHERE = ['add-tasks', 'lock-expired', 'read-claims'];
+
+const VERBS = readdirSync(new URL('../../sql/verbs/', import.meta.url))
+  .map((file) => file.replace(/\.sql$/, ''))
+  .filter((verb) => ![...BESIDE, ...ELSEWHERE, 'forget-worker', 'note-worker'].includes(verb));
+
+/** Repeats what was refused because the database was away, as callers do. */
+async function insist<T>(call: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call();
+    } catch (error) {
+      if (attempt === 20 || !DATABASE_ERRORS.is(error, 'BACKEND_UNAVAILABLE')) throw error;
+    }
+  }
+}
+
+const WIDE = Array.from({ length: 66 }, (_, index) => `wide${index}`);
+const quick = { backoffMs: 1, retry: { retries: 1, jitter: 0 } } as const;
+
+/** Batches whose first round is to fail, or to be aborted. */
+const broken = new Set<string>();
+const runs = new Map<string, number>();
+const count = ({ batch, taskKey }: TaskContext): number => {
+  const key = `${batch.id} ${taskKey}`;
+  runs.set(key, (runs.get(key) ?? 0) + 1);
+  return runs.get(key) ?? 0;
+};
+const write = async (context: TransactionalContext) => {
+  await writeEffect(context);
+  return count(context);
+};
+
+const good = defineDag('good', [
+  ['first', task({ mode: 'external', run: count })],
+  ['writes', task({ after: ['first'], run: write })],
+  [
+    'flaky',
+    task({
+      ...quick,
+      after: ['first'],
+      run: async (context) => {
+        if ((await write(context)) === 1) throw new Error('the first time always');
+      },
+    }),
+  ],
+  [
+    'dead',
+    task({
+      after: ['first'],
+      onFailure: 'skip',
+      run: async (context) => {
+        await write(context);
+        throw new NonRetryableError('for good');
+      },
+    }),
+  ],
+  ['skipped', task({ after: ['dead'], run: write })],
+  ['unwanted', task({ after: ['writes'], when: () => false, run: write })],
+  ['unwanted-external', task({ after: ['writes'], mode: 'external', when: () => false, run: count })],
+  ['last', task({ after: ['flaky', 'skipped', 'unwanted'], join: 'all-done', run: write })],
+  ...WIDE.map((key) => [key, task({ mode: 'external', run: count })] as const),
+  ['join', task({ after: WIDE, run: write })],
+]);
+
+const failing = defineDag('failing', {
+  a: task({ run: write }),
+  b: task({
+    after: ['a'],
+    run: async (context) => {
+      await write(context);
+      if (broken.has(context.batch.bizKey)) throw new NonRetryableError('this round');
+    },
+  }),
+  c: task({ after: ['b'], run: write }),
+});
+
+const aborted = defineDag('aborted', {
+  a: task({
+    mode: 'external',
+    run: async (context) => {
+      if (broken.has(context.batch.bizKey)) await latch('never').promise;
+      return count(context);
+    },
+  }),
+  b: task({ after: ['a'], run: write }),
+});
+
+describe('outbox OB-6, OB-7, OB-8: a reply that is lost after the statement was executed', () => {
+  let world: OpenWorld;
+  let proxy: TcpProxy;
+  let outbox: Outbox;
+
+  beforeAll(async () => {
+    world = await openWorld({ retried: true });
+    proxy = await world.startProxy();
+    outbox = await world.startOutbox({
+      database: world.open({ through: proxy, callTimeoutMs: 3_000 }),
+      dags: [good, failing, aborted],
+      leaseMs: 400,
+      lostMax: 1_000,
+    });
+  });
+  afterAll(() => world.end());
+
+  const statusOf = async (id: string) => (await insist(() => outbox.batches.get(id))).status;
+  const ends = (id: string, as: string) =>
+    eventually(`batch ${id} to be ${as}`, async () => (await statusOf(id)) === as);
+
+  /** Everything that an outbox does, to the end. Gives the batches by DAG. */
+  async function doEverything(key: string): Promise<Record<'good' | 'failing' | 'aborted', string>> {
+    broken.add(key);
+    const start = (dag: string) => insist(() => outbox.pusher.start(dag, key));
+    const [whole, fails, aborts] = await Promise.all(['good', 'failing', 'aborted'].map(start));
+    const ids = { good: whole?.id ?? '', failing: fails?.id ?? '', aborted: aborts?.id ?? '' };
+    expect((await start('good')).id).toBe(ids.good);
+    await ends(ids.failing, 'FAILED');
+    const abort = () => insist(() => outbox.batches.abort(ids.aborted));
+    await eventually(
+      'the task to be aborted',
+      async () => (await world.task(ids.aborted, 'a')).status === 'PROCESSING',
+    );
+    expect((await abort()).status).toBe('ABORTED');
+    broken.delete(key);
+    await insist(() => outbox.batches.retry(ids.failing));
+    await insist(() => outbox.batches.retry(ids.aborted));
+    await Promise.all(Object.values(ids).map((id) => ends(id, 'DONE')));
+    return ids;
+  }
+
+  it.each([...VERBS, 'BEGIN', 'COMMIT'])(
+    'of %s: nothing happens twice, and nothing is stuck',
+    async (verb) => {
+      let lost = 0;
+      let isOver = false;
+      const loseNext = (): Promise<void> =>
+        proxy.cutAfterRequest(carries(verb, world.schema)).then(
+          () => (++lost < LOSSES ? loseNext() : undefined),
+          () => (isOver ? undefined : loseNext()), // The connection had ended by itself.
+        );
+      void loseNext();
+      const ids = await doEverything(verb);
+      await eventually('a lost reply', () => lost > 0);
+      await world.settle();
+      isOver = true;
+
+      const effects = await world.effects();
+      const written = (batch: string) =>
+        effects
+          .filter((effect) => effect.batch === batch)
+          .map((effect) => effect.task)
+          .sort();
+      expect(written(ids.good)).toEqual(['flaky', 'join', 'last', 'writes']);
+      expect(written(ids.failing)).toEqual(['a', 'b', 'c']);
+      expect(written(ids.aborted)).toEqual(['b']);
+      const { counts } = await insist(() => outbox.batches.status(ids.good));
+      expect(counts).toMatchObject({ done: 5 + WIDE.length, failed: 1, skipped: 3, cancelled: 0 });
+      expect(await world.task(ids.good, 'flaky')).toMatchObject({ attempts: 2 });
+      for (const key of ['first', 'writes', 'last', 'join'])
+        expect(await world.task(ids.good, key)).toMatchObject({ attempts: 1 });
+    },
+  );
+});
+
+describe('the reply to the COMMIT of a transactional task', () => {
+  it.each(['somebody can be asked', 'nobody can be asked'])(
+    'outbox OB-6: lost, and %s: its effect happens exactly once',
+    (who) =>
+      withWorld(async (world) => {
+        const proxy = await world.startProxy();
+        const order = latch<Promise<void>>('the handler has run');
+        let handled = 0;
+        const outbox = await world.startOutbox({
+          database: world.open({ through: proxy, callTimeoutMs: 500 }),
+          leaseMs: 300,
+          dags: [
+            defineDag('commit', {
+              only: task({
+                run: async (context) => {
+                  await writeEffect(context);
+                  if (++handled > 1) return;
+                  order.open(proxy.cutAfterRequest(carries('COMMIT')));
+                  if (who === 'nobody can be asked') proxy.refuse(true);
+                },
+              }),
+            }),
+          ],
+        });
+        const { id } = await outbox.pusher.start('commit', 'k');
+        await order.wait(PATIENCE_MS).then((cut) => cut);
+        await eventually('the end of the task', async () => (await world.task(id, 'only')).status === 'DONE');
+        if (who === 'nobody can be asked') proxy.cut();
+        proxy.refuse(false);
+        await world.settle();
+        expect(await world.effects()).toHaveLength(1);
+        expect(await world.task(id, 'only')).toMatchObject({ attempts: 1 });
+      }),
+  );
+});
