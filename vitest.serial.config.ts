@@ -1,11 +1,22 @@
 import { defineConfig } from 'vitest/config';
 import { projects, serialTests, shared } from './vitest.config.ts';
 
-/** Tests about real time and real processes: one file after the other, nothing else on the machine. */
+/** These need the build, servers or processes of their own, but judge no time and no memory. */
+const PATIENT = [
+  ...['bench', 'congestion-service', 'snippets', 'examples', 'nestjs/packed', 'nestjs/versions', 'facade'],
+  ...['pglite/process', 'redis/restart', 'redis-cluster', 'sandbox', 'tcp-proxy'],
+].map((name) => `test/**/${name}.serial.test.ts`);
+
+/** `npm test` runs the patient ones beside the chaos scenarios and the others alone; by hand it is all of them. */
+const { MILLRACE_SERIAL } = process.env;
+const include = MILLRACE_SERIAL === 'patient' ? PATIENT : [serialTests];
+const exclude = MILLRACE_SERIAL === 'alone' ? PATIENT : [];
+
+/** Tests about real time and real processes: one file after the other. */
 export default defineConfig({
   ...shared,
   test: {
-    projects: projects([serialTests], []),
+    projects: projects(include, exclude),
     fileParallelism: false,
     testTimeout: 60_000,
   },

@@ -29,18 +29,47 @@ const check = (command, args) => async () => {
 
 const script = (name) => check('node', [join(root, 'scripts', name)]);
 
-/** A Vitest run, counted by its tests; a run that fails without a failing test (coverage, leaks) counts as one. */
-const vitest = (name, args, env) => async () => {
-  const report = join(RESULTS, `${name}.json`);
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const { code } = await run(tool('vitest'), ['run', ...args, ...reporters], { live: true, env });
-  let counts = { numPassedTests: 0, numFailedTests: 0 };
-  try {
-    counts = JSON.parse(readFileSync(report, 'utf8'));
-  } catch {}
-  const { numPassedTests: passed, numFailedTests: failed } = counts;
-  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed };
-};
+/**
+ * A Vitest run, counted by its tests; a run that fails without a failing test (coverage, leaks) counts as one. What it
+ * says is shown as it comes, or at its end where another one is running beside it.
+ */
+const vitest =
+  (name, args, env, live = true) =>
+  async () => {
+    const report = join(RESULTS, `${name}.json`);
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+    const { code, output } = await run(tool('vitest'), ['run', ...args, ...reporters], { live, env });
+    let counts = { numPassedTests: 0, numFailedTests: 0 };
+    try {
+      counts = JSON.parse(readFileSync(report, 'utf8'));
+    } catch {}
+    const { numPassedTests: passed, numFailedTests: failed } = counts;
+    return { passed, failed: code !== 0 && failed === 0 ? 1 : failed, output };
+  };
+
+const SERIAL = ['--config', 'vitest.serial.config.ts', '--project'];
+
+/** The scenarios wait most of their time, so what judges no time runs beside them; everything else runs alone. */
+async function serialTests(addresses) {
+  const patient = { ...addresses, MILLRACE_SERIAL: 'patient' };
+  await Promise.all([
+    step('chaos', vitest('chaos', [...SERIAL, 'chaos'], addresses, false)),
+    step('patient tests', vitest('patient', [...SERIAL, '!chaos'], patient)),
+  ]);
+  const alone = { ...addresses, MILLRACE_SERIAL: 'alone' };
+  await step('serial tests', vitest('serial', [...SERIAL, '!chaos'], alone));
+}
+
+/** Each uses one core for a part of its time only. */
+const staticChecks = () =>
+  Promise.all([
+    step('types', script('check-types.mjs')),
+    step('imports', script('check-imports.mjs')),
+    step('public documentation', script('check-tsdoc.mjs')),
+    step('requirements', script('check-requirements.mjs')),
+    step('packages', script('check-packages.mjs')),
+    step('unused code', check(tool('knip'), ['--no-progress'])),
+  ]);
 
 /** Starts the servers of this run; they end when their standard input closes, so also when this process is killed. */
 async function startServers() {
@@ -68,19 +97,17 @@ async function main() {
   rmSync(RESULTS, { recursive: true, force: true });
   mkdirSync(RESULTS, { recursive: true });
 
-  await step('lint', check(tool('biome'), ['check', '--error-on-warnings', '.']));
-  if (!(await step('build', check(tool('tsc'), ['-b'])))) return;
-  await step('types', script('check-types.mjs'));
-  await step('imports', script('check-imports.mjs'));
-  await step('public documentation', script('check-tsdoc.mjs'));
-  await step('requirements', script('check-requirements.mjs'));
-  await step('packages', script('check-packages.mjs'));
-  await step('unused code', check(tool('knip'), ['--no-progress']));
+  const [, isBuilt] = await Promise.all([
+    step('lint', check(tool('biome'), ['check', '--error-on-warnings', '.'])),
+    step('build', check(tool('tsc'), ['-b'])),
+  ]);
+  if (!isBuilt) return;
+  await staticChecks();
 
   const { addresses, stop } = await startServers();
   try {
     await step('parallel tests and coverage', vitest('parallel', ['--coverage'], addresses));
-    await step('serial tests', vitest('serial', ['--config', 'vitest.serial.config.ts'], addresses));
+    await serialTests(addresses);
   } finally {
     await stop();
   }

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const documents = [
   'README.md',
   'docs/processors.md',
-  ...['async-utils', 'foundation', 'redis', 'postgres', 'runtime', 'bulk-action'].map(
+  ...['async-utils', 'foundation', 'redis', 'postgres', 'runtime', 'bulk-action', 'outbox'].map(
     (name) => `packages/${name}/README.md`,
   ),
 ];

@@ -2,13 +2,14 @@
 -- Guarantee: only where the claim still holds (or, without a claim, where a waiting task can no longer start); the counts of a successor
 --   change once per parent, in this call, or by a tick written in it when it has too many parents.
 -- Parameters, arrays of one length: id; claim_id or null (SKIPPED by cascade); status; result; error; pass: what successors see,
---   1 a success, 0 an end, null nothing (the batch fails: they are cancelled).
+--   1 a success, 0 an end, null nothing (the batch fails: they are cancelled). And must: a claim that does not hold is an error (MR009), so that
+--   COMMIT can be sent behind it without waiting for the answer.
 -- Returns: rows of what and id: `ended` the tasks that ended now, `ready` successors that can run, `skip` successors that
 --   can no longer: to be ended next, in the same transaction.
 -- Cost: a lookup per task and per successor. Successors are locked in the order of their ids. In steps, because starting one statement of eight
 --   parts took PostgreSQL 260 µs, whatever there was to do, and most tasks have no successor.
 CREATE FUNCTION outbox_end_tasks(
-  ids bigint[], claim_ids bigint[], statuses text[], results jsonb[], errors jsonb[], passes integer[]
+  ids bigint[], claim_ids bigint[], statuses text[], results jsonb[], errors jsonb[], passes integer[], must boolean
 )
   RETURNS TABLE (what text, id bigint)
   LANGUAGE plpgsql
@@ -45,6 +46,9 @@ BEGIN
     bool_or(n.status = 'FAILED')
   INTO ended_ids, batch_ids, versions, keys, seen, has_failed
   FROM ended n;
+  IF must AND coalesce(cardinality(ended_ids), 0) < cardinality(ids) THEN
+    RAISE EXCEPTION USING ERRCODE = 'MR009', MESSAGE = 'the task is no longer claimed by this worker';
+  END IF;
   IF ended_ids IS NULL THEN
     RETURN;
   END IF;

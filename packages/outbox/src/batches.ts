@@ -1,3 +1,4 @@
+import type { Clock } from '@millrace/foundation';
 import type { Database } from '@millrace/postgres';
 import type { BatchListeners } from './batch-listeners.js';
 import { ERRORS } from './errors.js';
@@ -5,7 +6,9 @@ import type { OutboxEvents } from './events.js';
 import type { Batch, BatchStatus, OutboxStatus, Page, TaskCounts, TaskView } from './model.js';
 import type { BatchStore } from './postgres/batch-store.js';
 import type { BacklogView, ViewStore } from './postgres/view-store.js';
+import { type CriticalPath, criticalPath } from './rules/critical-path.js';
 import { reopen } from './rules/reopen.js';
+import { timeTasks } from './rules/task-times.js';
 import type { WakeUps } from './wake-ups.js';
 
 /** A batch with its tasks. */
@@ -14,6 +17,13 @@ export interface BatchDetails {
   readonly counts: TaskCounts;
   /** The first of them; `tasks` gives the rest. */
   readonly tasks: readonly TaskView[];
+  /**
+   * What determines how long it takes, by times of this batch and of earlier ones of its DAG; undefined when nothing is known yet, or the batch is
+   * too large to ask.
+   */
+  readonly criticalPath: CriticalPath | undefined;
+  /** When it will have ended, if there are enough workers; undefined when it has, or nobody can say. */
+  readonly eta: Date | undefined;
 }
 
 /** Which batches to list. */
@@ -46,6 +56,9 @@ export interface DeadLetterFilter {
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 1_000;
 const TASKS_SHOWN = 1_000;
+/** A critical path is looked for in batches of up to so many tasks, by times of so many earlier ones. */
+const PATH_TASKS_MAX = 10_000;
+const BATCHES_COMPARED = 5;
 const ID = /^[1-9]\d{0,17}$/;
 
 /** Looks at batches, and ends or repeats them. */
@@ -56,6 +69,7 @@ export class Batches {
   readonly #listeners: BatchListeners;
   readonly #events: OutboxEvents;
   readonly #wakeUps: WakeUps;
+  readonly #clock: Clock;
 
   /** @param parts - of the outbox. */
   constructor(parts: {
@@ -65,6 +79,7 @@ export class Batches {
     readonly listeners: BatchListeners;
     readonly events: OutboxEvents;
     readonly wakeUps: WakeUps;
+    readonly clock: Clock;
   }) {
     this.#database = parts.database;
     this.#store = parts.store;
@@ -72,6 +87,7 @@ export class Batches {
     this.#listeners = parts.listeners;
     this.#events = parts.events;
     this.#wakeUps = parts.wakeUps;
+    this.#clock = parts.clock;
   }
 
   /**
@@ -99,17 +115,29 @@ export class Batches {
   }
 
   /**
-   * One batch with its tasks (the first thousand) and how many are in which state.
+   * One batch with its tasks (the first thousand), how many are in which state, its critical path and when it will have ended.
    * @param id - its id.
    * @throws MillraceError `BATCH_NOT_FOUND`.
    */
   async status(id: string): Promise<BatchDetails> {
     const batch = await this.get(id);
-    const [counts, tasks] = await Promise.all([
+    const [counts, tasks, path] = await Promise.all([
       this.#views.counts(id),
       this.#views.tasks(id, { limit: TASKS_SHOWN }),
+      this.#criticalPath(batch),
     ]);
-    return { batch, counts, tasks };
+    const eta = path && batch.status === 'RUNNING' ? new Date(this.#clock.now() + path.leftMs) : undefined;
+    return { batch, counts, tasks, criticalPath: path, eta };
+  }
+
+  async #criticalPath(batch: Batch): Promise<CriticalPath | undefined> {
+    if (batch.taskCount > PATH_TASKS_MAX) return undefined;
+    const [{ tasks, usualMs }, edges] = await Promise.all([
+      this.#views.times(batch, { batches: BATCHES_COMPARED, tasksMax: PATH_TASKS_MAX }),
+      this.#views.edges(batch),
+    ]);
+    const timed = timeTasks(tasks, usualMs);
+    return timed && criticalPath(timed, edges);
   }
 
   /**

@@ -50,4 +50,5 @@ export { Poller } from './poller.js';
 export type { BacklogView } from './postgres/view-store.js';
 export { Pusher, type StartedBatch, type StartOptions } from './pusher.js';
 export { DagRegistry, type TaskHandler } from './registry.js';
+export type { CriticalPath } from './rules/critical-path.js';
 export { BATCH_MOVES, TASK_MOVES } from './states.js';

@@ -66,7 +66,7 @@ export class Outbox implements Service {
     this.#wakeUps = wakeUps;
     this.pusher = new Pusher({ store, registry, wakeUps }, options);
     const views = new ViewStore(database, statements);
-    this.batches = new Batches({ database, store, views, listeners, events, wakeUps });
+    this.batches = new Batches({ database, store, views, listeners, events, wakeUps, clock: options.clock });
 
     const afterReady = (ready: number) => {
       if (ready > 0) this.poller.wake();
@@ -140,7 +140,7 @@ export class Outbox implements Service {
     this.#completions.stop();
     if (!poll) return;
     // Whatever the database does: what is not counted now, another instance or the next start counts.
-    const rest = Promise.all([this.#sweeper.stop(), this.#folder.stop(), this.#wakeUps.stop()]);
+    const rest = Promise.allSettled([this.#sweeper.stop(), this.#folder.stop(), this.#wakeUps.stop()]);
     await within(clock, Math.max(gracePeriodMs * REST_SHARE, REST_MIN_MS), rest);
   }
 }

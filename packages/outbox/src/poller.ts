@@ -107,7 +107,8 @@ export class Poller implements Service {
     const ended = this.#loop.then(() => this.#allRuns());
     if (!(await within(clock, gracePeriodMs * (1 - GIVING_BACK_SHARE), ended))) {
       this.#claims.abortAll();
-      if (!(await within(clock, gracePeriodMs * GIVING_BACK_SHARE, ended)))
+      const isEnded = await within(clock, gracePeriodMs * GIVING_BACK_SHARE, ended);
+      if (!isEnded && this.#claims.size > 0)
         logger.warn({ tasks: this.#claims.size }, 'Tasks could not be given back; their leases will end');
     }
     this.#claims.stop();

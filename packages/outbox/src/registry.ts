@@ -191,7 +191,7 @@ export class DagRegistry {
     const missing = dag.tasks.filter((task) => !this.#runOf(dag.name, task)).map(({ key }) => key);
     if (missing.length === 0) return;
     const what = `nothing runs ${missing.length === 1 ? 'its task' : 'its tasks'} ${listed(missing)}`;
-    throw dagInvalid(dag.name, `${what}; give each a 'run', or bind a handler to it`);
+    throw dagInvalid(dag.name, `${what}; give each a 'run', or bind a handler to it (@OutboxTask in NestJS)`);
   }
 
   #runOf(dag: string, task: ValidTask): TaskRun | undefined {

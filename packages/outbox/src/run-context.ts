@@ -1,63 +1,65 @@
 import type { Logger } from '@millrace/foundation';
 import type { Tx } from '@millrace/postgres';
-import type { AddedTask, BatchOfTask, TaskContext, TransactionalContext } from './define-dag.js';
+import type { TaskContext, TransactionalContext } from './define-dag.js';
 import type { ClaimedTask } from './postgres/task-store.js';
 import type { StopSwitch } from './stop-switch.js';
 import type { TaskAdditions } from './task-additions.js';
 
-/** What the handler of one try is given. Signal and logger are made when it asks for them. */
-export class RunContext implements TaskContext {
-  readonly payload: unknown;
-  readonly inputs: Readonly<Record<string, unknown>>;
-  readonly attempt: number;
-  readonly taskKey: string;
-  readonly idempotencyKey: string;
-  readonly batch: BatchOfTask;
-  /** A function, not a method: handlers take it out of the context. */
-  readonly addTasks: (tasks: readonly AddedTask[]) => void;
-  /** What the handler has added. */
+/** What a context is made of besides the claim. */
+export interface ContextParts {
+  /** Tells the handler to stop. */
+  readonly stop: StopSwitch;
+  /** Where what it adds is kept. */
   readonly additions: TaskAdditions;
-  /** Only there for a transactional handler. */
-  declare readonly tx: Tx | undefined;
-  readonly #stop: StopSwitch;
-  readonly #logger: Logger;
+  readonly logger: Logger;
+}
 
-  /**
-   * @param task - the claim.
-   * @param stop - tells the handler to stop.
-   * @param parts - what it adds tasks to, and the logger.
-   */
-  constructor(
-    task: ClaimedTask,
-    stop: StopSwitch,
-    { additions, logger }: { readonly additions: TaskAdditions; readonly logger: Logger },
-  ) {
-    const { batchId: id, taskKey, attempt, payload, inputs, tenant, dag, bizKey, runNo, traceparent } = task;
-    this.payload = payload;
-    this.inputs = inputs;
-    this.attempt = attempt;
-    this.taskKey = taskKey;
-    this.idempotencyKey = `${id}:${taskKey}`;
-    this.batch = { id, tenant, dag, bizKey, runNo, traceparent };
-    this.additions = additions;
-    this.addTasks = (tasks) => additions.add(tasks);
-    this.#stop = stop;
-    this.#logger = logger;
-  }
+/**
+ * What the handler of one try is given. Signal and logger are made when it asks for them: most handlers never look. Own members all of
+ * them, so that a handler can pass the context on as `{ ...context }`.
+ * @param task - the claim.
+ * @param parts - see ContextParts.
+ */
+export function contextOf(task: ClaimedTask, { stop, additions, logger }: ContextParts): TaskContext {
+  const { batchId: id, taskKey, attempt, payload, inputs, tenant, dag, bizKey, runNo, traceparent } = task;
+  return {
+    payload,
+    inputs,
+    attempt,
+    taskKey,
+    idempotencyKey: `${id}:${taskKey}`,
+    batch: { id, tenant, dag, bizKey, runNo, traceparent },
+    addTasks: (tasks) => additions.add(tasks),
+    get signal() {
+      return stop.signal;
+    },
+    get log() {
+      return logger.child({ batch: id, task: taskKey, attempt });
+    },
+  };
+}
 
-  get signal(): AbortSignal {
-    const { tx } = this;
-    if (tx?.signal.aborted) this.#stop.stop(tx.signal.reason);
-    else tx?.signal.addEventListener('abort', () => this.#stop.stop(tx.signal.reason), { once: true });
-    return this.#stop.signal;
-  }
-
-  get log(): Logger {
-    return this.#logger.child({ batch: this.batch.id, task: this.taskKey, attempt: this.attempt });
-  }
-
-  /** The same with the transaction of a transactional handler. */
-  within(tx: Tx): TransactionalContext {
-    return Object.assign(this, { tx });
-  }
+/**
+ * The same for a transactional handler: its signal aborts with its transaction, too.
+ * @param task - the claim.
+ * @param parts - see ContextParts.
+ * @param tx - of the handler.
+ */
+export function contextWithin(task: ClaimedTask, parts: ContextParts, tx: Tx): TransactionalContext {
+  const context = contextOf(task, parts);
+  let isLinked = false;
+  return Object.defineProperties(Object.assign(context, { tx }), {
+    signal: {
+      enumerable: true,
+      get() {
+        if (!isLinked) {
+          isLinked = true;
+          const onEnd = () => parts.stop.stop(tx.signal.reason);
+          if (tx.signal.aborted) onEnd();
+          else tx.signal.addEventListener('abort', onEnd, { once: true });
+        }
+        return parts.stop.signal;
+      },
+    },
+  });
 }

@@ -8,7 +8,7 @@ import type { ResolvedOutboxOptions } from './options.js';
 import { isConflict, isPassing } from './passing.js';
 import type { ClaimedTask, NewTask, TaskStore } from './postgres/task-store.js';
 import type { DagRegistry, TaskHandler } from './registry.js';
-import { RunContext } from './run-context.js';
+import { type ContextParts, contextOf, contextWithin } from './run-context.js';
 import { STOPPING, type StopSwitch } from './stop-switch.js';
 import { TaskAdditions } from './task-additions.js';
 import type { AfterEnd, TaskOutcomes } from './task-outcomes.js';
@@ -60,18 +60,22 @@ export class TaskRunner {
    */
   async run(task: ClaimedTask, stop: StopSwitch, free: () => void): Promise<void> {
     const { clock } = this.#options;
-    const startedMs = clock.monotonicMs();
+    let startedMs = clock.monotonicMs();
     const handler = this.#registry.handler(task.handler);
     let result: TaskResult;
     try {
       // The claim asked for handlers that this process had stored; one that is gone since is somebody else's.
       if (!handler) result = await this.#outcomes.returned(task);
       else if (handler.mode === 'external') result = await this.#runExternal(task, handler, stop, free);
-      else result = await this.#turn(() => this.#runTransactional(task, handler, stop));
+      else
+        result = await this.#turn(() => {
+          startedMs = clock.monotonicMs();
+          return this.#runTransactional(task, handler, stop);
+        });
     } catch (error) {
       result = 'lost';
       this.#logger.error(
-        { task: task.taskKey, batch: task.batchId, reason: String(error) },
+        { task: task.taskKey, batch: task.batchId, reason: printable(error) },
         'A task could not be settled',
       );
     }
@@ -84,24 +88,24 @@ export class TaskRunner {
     let isHandlers = false;
     let result: TaskResult = 'done';
     const work = async (tx: Tx) => {
-      const context = this.#contextOf(task, stop);
+      const parts = this.#partsOf(task, stop);
+      let value: string | undefined;
       try {
-        if (await isUnwanted(handler, task)) {
-          result = 'skipped';
-          return await this.#skip(tx, task);
-        }
-        const value = await handler.run(context.within(tx));
-        return await this.#complete(tx, task, this.#encode(handler, value), context.additions.tasks);
+        if (handler.when && (await isUnwanted(handler, task))) result = 'skipped';
+        else value = this.#encode(handler, await handler.run(contextWithin(task, parts, tx)));
       } catch (thrown) {
         // After the loss of the connection the handler sees nothing but its consequences.
         isHandlers = !tx.signal.aborted;
         throw thrown;
       }
+      return value === undefined
+        ? this.#skip(tx, task)
+        : this.#complete(tx, task, value, parts.additions.tasks);
     };
     try {
       const { timeoutMs } = task;
-      const ready = await this.#database.transaction(work, { timeoutMs, signal: stop.signal });
-      this.#afterEnd(ready);
+      const options = { timeoutMs, signal: stop.signal, beginWithFirst: true };
+      this.#afterEnd(await this.#database.transaction(work, options));
       return result;
     } catch (error) {
       return this.#settleFailure(task, handler, { error, isHandlers, stop });
@@ -132,9 +136,10 @@ export class TaskRunner {
   async #complete(tx: Tx, task: ClaimedTask, result: string, added: readonly NewTask[]): Promise<number> {
     if (added.length > 0) await this.#tasks.add(tx, task, added, this.#options.tasksPerBatchMax);
     const { id, claimId } = task;
-    const outcome = await this.#tasks.end(tx, [{ id, claimId, status: 'DONE', result, seenAs: 'success' }]);
-    if (!outcome.ended.has(id)) throw ERRORS.create('CLAIM_LOST', {});
-    return outcome.ready;
+    // When nobody knows what can run now, the poller looks.
+    return (
+      (await this.#tasks.endAndCommit(tx, { id, claimId, status: 'DONE', result, seenAs: 'success' })) ?? 1
+    );
   }
 
   async #skip(tx: Tx, { id, claimId }: ClaimedTask): Promise<number> {
@@ -153,14 +158,14 @@ export class TaskRunner {
     const { timeoutMs } = task;
     const timeUp = () => stop.stop(ERRORS.create('TASK_TIMEOUT', { timeoutMs }));
     const cancelTimer = this.#options.clock.setTimer(timeoutMs, timeUp);
-    const context = this.#contextOf(task, stop);
+    const parts = this.#partsOf(task, stop);
     let end: ((tx: Tx) => Promise<number>) | undefined;
     let result = '';
     try {
       if (handler.when && (await stop.during(isUnwanted(handler, task)))) end = (tx) => this.#skip(tx, task);
       else {
-        result = this.#encode(handler, await stop.during(handler.run(context)));
-        const added = context.additions.tasks;
+        result = this.#encode(handler, await stop.during(handler.run(contextOf(task, parts))));
+        const added = parts.additions.tasks;
         if (added.length > 0) end = (tx) => this.#complete(tx, task, result, added);
       }
     } catch (error) {
@@ -187,11 +192,9 @@ export class TaskRunner {
     }
   }
 
-  #contextOf(task: ClaimedTask, stop: StopSwitch): RunContext {
-    return new RunContext(task, stop, {
-      additions: new TaskAdditions(task.handler, this.#registry, this.#options),
-      logger: this.#logger,
-    });
+  #partsOf(task: ClaimedTask, stop: StopSwitch): ContextParts {
+    const additions = new TaskAdditions(task.handler, this.#registry, this.#options);
+    return { stop, additions, logger: this.#logger };
   }
 
   #encode({ name }: TaskHandler, value: unknown): string {

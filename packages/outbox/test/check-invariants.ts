@@ -10,6 +10,8 @@ export interface InvariantOptions {
    * could start is not asked.
    */
   readonly retried?: boolean | undefined;
+  /** Only this batch; all of them unless given. */
+  readonly batch?: string | undefined;
 }
 
 interface BatchRow {
@@ -87,9 +89,9 @@ const name = (...parts: readonly (string | number | null)[]) => JSON.stringify(p
 export async function findViolations(
   database: Database,
   schema: string,
-  { ended = true, retried = false }: InvariantOptions = {},
+  { ended = true, retried = false, batch: only }: InvariantOptions = {},
 ): Promise<string[]> {
-  const snapshot = await readTables(database, quoteIdentifier(schema));
+  const snapshot = await readTables(database, quoteIdentifier(schema), only);
   const wrong: string[] = [];
   for (const batch of snapshot.batches) {
     const tasks = snapshot.tasksOf.get(batch.id) ?? new Map<string, TaskRow>();
@@ -221,13 +223,21 @@ function sharedClaims({ tasksOf }: Snapshot): string[] {
   return wrong;
 }
 
-function readTables(database: Database, schema: string): Promise<Snapshot> {
+function readTables(database: Database, schema: string, only: string | undefined): Promise<Snapshot> {
   return database.transaction(
     async (tx) => {
       const rows = async <R extends object>(sql: string) =>
-        (await tx.query<R>(sql.replaceAll('{schema}', () => schema))).rows;
+        (
+          await tx.query<R>(
+            sql.replaceAll('{schema}', () => schema),
+            [only],
+          )
+        ).rows;
+      const isAsked = (column: string) => `($1::bigint IS NULL OR ${column} = $1::bigint)`;
+      const isUsed = `version IN (SELECT dag_version FROM {schema}.batch_instance WHERE ${isAsked('id')})`;
       const batches = await rows<BatchRow>(
-        'SELECT id, dag_version, status, failing, task_cnt, open_cnt, counts, ended_at FROM {schema}.batch_instance ORDER BY id',
+        `SELECT id, dag_version, status, failing, task_cnt, open_cnt, counts, ended_at FROM {schema}.batch_instance
+         WHERE ${isAsked('id')} ORDER BY id`,
       );
       const tasks = await rows<TaskRow>(
         `SELECT e.id, e.batch_id, e.dag_version, e.task_key, e.status, e.on_failure, e.pre_cnt, e.open_cnt, e.attempts, e.max_attempts,
@@ -239,16 +249,20 @@ function readTables(database: Database, schema: string): Promise<Snapshot> {
            ON r.id = e.id AND r.visible_at = e.visible_at
          LEFT JOIN (SELECT i AS id, count(*)::integer AS notes FROM {schema}.outbox_lease, unnest(evt_ids) AS i GROUP BY i) l ON l.id = e.id
          LEFT JOIN (SELECT id, count(*)::integer AS letters FROM {schema}.outbox_dead_letter GROUP BY id) d ON d.id = e.id
-         ORDER BY e.id`,
+         WHERE ${isAsked('e.batch_id')} ORDER BY e.id`,
       );
       const definitions = await rows<{ version: number; task_key: string; join: string; need: number }>(
-        'SELECT version, task_key, "join", need_cnt AS need FROM {schema}.task_def',
+        `SELECT version, task_key, "join", need_cnt AS need FROM {schema}.task_def WHERE ${isUsed}`,
       );
-      const edges = await rows<Edge>('SELECT version AS of, from_key, to_key FROM {schema}.task_dep');
-      const added = await rows<Edge>('SELECT batch_id AS of, from_key, to_key FROM {schema}.outbox_dep');
+      const edges = await rows<Edge>(
+        `SELECT version AS of, from_key, to_key FROM {schema}.task_dep WHERE ${isUsed}`,
+      );
+      const added = await rows<Edge>(
+        `SELECT batch_id AS of, from_key, to_key FROM {schema}.outbox_dep WHERE ${isAsked('batch_id')}`,
+      );
       const ticks = await rows<{ batch_id: string; task_key: string | null } & Ticks>(
         `SELECT batch_id, task_key, sum(ok_cnt)::integer AS ok, sum(end_cnt)::integer AS end
-         FROM {schema}.outbox_tick GROUP BY batch_id, task_key`,
+         FROM {schema}.outbox_tick WHERE ${isAsked('batch_id')} GROUP BY batch_id, task_key`,
       );
       const tasksOf = new Map<string, Map<string, TaskRow>>(batches.map(({ id }) => [id, new Map()]));
       for (const task of tasks) tasksOf.get(task.batch_id)?.set(task.task_key, task);

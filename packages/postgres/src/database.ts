@@ -51,10 +51,23 @@ export interface Queryable {
 export interface Tx extends Queryable {
   /** Aborts when the transaction ends before its function does: timed out, connection lost, database stopped. */
   readonly signal: AbortSignal;
-  /** What `transactionOutcome` knows the transaction by; undefined when it is read-only. */
+  /** What `transactionOutcome` knows the transaction by; undefined when it is read-only, or its BEGIN is still under way. */
   readonly xid: string | undefined;
   /** Runs a text of several statements without parameters, such as a migration; answers nothing. */
   script(sql: string): Promise<void>;
+  /**
+   * Runs a last statement and commits behind it, in one round trip; then the function returns. If the statement fails, nothing is committed.
+   * @param sql - with `$1`, `$2` … for the parameters.
+   * @param params - in their order.
+   * @param options - a name to prepare it by.
+   * @returns its result; undefined when the replies were lost, and it was found out that the transaction has committed.
+   * @throws like `query` and the COMMIT of `Database.transaction`; `TX_REENTRANT` in a part of a transaction.
+   */
+  commitWith<R extends object = Row>(
+    sql: string,
+    params?: readonly SqlParameter[],
+    options?: Pick<QueryOptions, 'name'>,
+  ): Promise<QueryResult<R> | undefined>;
   /**
    * Runs a part that can fail by itself (a savepoint): what it throws rolls back this part only. Until it ends, the outer
    * tx refuses statements as `TX_REENTRANT`.
@@ -84,6 +97,8 @@ export interface TransactionOptions {
    * the function may have effects outside the database.
    */
   readonly retries?: number | undefined;
+  /** Lets BEGIN travel with the first statement instead of waiting for its reply: a round trip less. */
+  readonly beginWithFirst?: boolean | undefined;
 }
 
 /** PostgreSQL as Millrace uses it, on a server or embedded. Usable at once; `start` only waits until it answers. */

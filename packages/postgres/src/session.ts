@@ -12,7 +12,7 @@ export interface SessionResult extends QueryResult<Row> {
 export interface Session {
   /** Which life of the server the connection belongs to, noted by the first transaction on it. */
   serverLife: string | undefined;
-  /** Runs one statement; statements of one session run one after the other. Fails with what the driver threw. */
+  /** Runs one statement; those of one session run in the order of their calls, which need not wait for each other. Fails with what the driver threw. */
   run(sql: string, values: readonly (string | null)[], options?: QueryOptions): Promise<SessionResult>;
   /** Runs several statements in one round trip; gives all their results. */
   script(sql: string, options?: { readonly timeoutMs?: number | undefined }): Promise<SessionResult[]>;

@@ -75,7 +75,8 @@ async function runOnce<T>(
   signal?.addEventListener('abort', onAbort, { once: true });
   if (signal?.aborted) onAbort();
   try {
-    await transaction.begin(host.limitsServer ? leftMs + SERVER_LATER_MS : undefined);
+    const begun = transaction.begin(host.limitsServer ? leftMs + SERVER_LATER_MS : undefined);
+    if (!options.beginWithFirst) await begun;
     const value = await transaction.whileOpen(fn(transaction.tx));
     cancelTimer();
     await transaction.commit();
@@ -113,6 +114,7 @@ class Transaction {
   /** The first statement that failed since the start or the last savepoint that was rolled back. */
   #failure: unknown;
   #savepoints = 0;
+  #begun: Promise<void> = Promise.resolve();
 
   constructor(host: TransactionHost, session: Session, options: TransactionOptions) {
     this.#host = host;
@@ -136,8 +138,14 @@ class Transaction {
     return this.#xid;
   }
 
-  /** One round trip: what has to be asked at a lost COMMIT is learnt here. */
-  async begin(limitMs: number | undefined): Promise<void> {
+  /** One round trip: what has to be asked at a lost COMMIT is learnt here. If it fails, whatever was sent behind it fails, too. */
+  begin(limitMs: number | undefined): Promise<void> {
+    this.#begun = this.#begin(limitMs);
+    this.#begun.catch(() => {}); // Waited for before COMMIT at the latest.
+    return this.#begun;
+  }
+
+  async #begin(limitMs: number | undefined): Promise<void> {
     const { readOnly = false } = this.#options;
     const isKnown = this.#session.serverLife !== undefined;
     const number = ['pg_current_xact_id()::text AS number', ...(isKnown ? [] : [`${SERVER_LIFE} AS life`])];
@@ -189,6 +197,9 @@ class Transaction {
   }
 
   async commit(): Promise<void> {
+    if (this.#state === 'ENDED' && !this.#closedBy) return; // With its last statement.
+    // Without the number of the transaction nobody could find out about a lost COMMIT.
+    await this.#begun;
     if (this.#closedBy) throw this.#closedBy.reason;
     this.#state = 'COMMITTING';
     this.tx.end('it was committed');
@@ -204,6 +215,41 @@ class Transaction {
     this.#state = 'ENDED';
     this.#session.release();
     if (answer?.command !== 'COMMIT') throw ERRORS.create('TX_ROLLED_BACK', {}, { cause: this.#failure });
+  }
+
+  async commitWith(
+    sql: string,
+    values: readonly (string | null)[],
+    { name }: Pick<QueryOptions, 'name'>,
+  ): Promise<SessionResult | undefined> {
+    await this.whileOpen(this.#begun);
+    this.#state = 'COMMITTING';
+    this.tx.end('it was committed');
+    const { callTimeoutMs: timeoutMs } = this.#host;
+    const statement = this.#session.run(sql, values, { timeoutMs, name });
+    // Of a transaction that the statement has broken, COMMIT is a ROLLBACK.
+    const [answer, commit] = await Promise.allSettled([
+      statement,
+      this.#session.script('COMMIT', { timeoutMs }),
+    ]);
+    this.#state = 'ENDED';
+    if (commit.status === 'rejected') {
+      if (endsConnection(commit.reason)) {
+        await this.#afterLostCommit(commit.reason);
+        return answer.status === 'fulfilled' ? answer.value : undefined;
+      }
+      this.#session.release();
+      throw toDatabaseError(commit.reason, 'COMMIT');
+    }
+    this.#session.release();
+    if (answer.status === 'rejected') {
+      const isEcho = isSqlError(answer.reason, '25P02') && this.#failure;
+      if (isEcho) throw ERRORS.create('TX_ROLLED_BACK', {}, { cause: this.#failure });
+      throw toDatabaseError(answer.reason, 'the last statement of a transaction');
+    }
+    if (commit.value[0]?.command !== 'COMMIT')
+      throw ERRORS.create('TX_ROLLED_BACK', {}, { cause: this.#failure });
+    return answer.value;
   }
 
   /** Rolls back what is still open; gives the error that the caller gets. */
@@ -252,11 +298,13 @@ class Transaction {
 /** The tx of a function: the whole transaction's, or that of a savepoint. */
 class Scope implements Tx {
   readonly #transaction: Transaction;
+  readonly #isPart: boolean;
   #endedBecause: string | undefined;
   #inner: Scope | undefined;
 
-  constructor(transaction: Transaction) {
+  constructor(transaction: Transaction, isPart = false) {
     this.#transaction = transaction;
+    this.#isPart = isPart;
   }
 
   get signal(): AbortSignal {
@@ -278,6 +326,24 @@ class Scope implements Tx {
     return { rows: rows as readonly object[] as readonly R[], rowCount };
   }
 
+  async commitWith<R extends object = Row>(
+    sql: string,
+    params: readonly SqlParameter[] = [],
+    options: Pick<QueryOptions, 'name'> = {},
+  ): Promise<QueryResult<R> | undefined> {
+    this.#requireUsable('tx.commitWith');
+    if (this.#isPart) {
+      const consequence = 'commit what it is only a part of';
+      throw ERRORS.create('TX_REENTRANT', {
+        call: 'tx.commitWith',
+        consequence,
+        instead: 'the tx of the outermost function',
+      });
+    }
+    const result = await this.#transaction.commitWith(sql, encodeParameters(params), options);
+    return result && { rows: result.rows as readonly object[] as readonly R[], rowCount: result.rowCount };
+  }
+
   async script(sql: string): Promise<void> {
     this.#requireUsable('tx.script');
     await this.#transaction.script(sql);
@@ -287,7 +353,7 @@ class Scope implements Tx {
     this.#requireUsable('tx.transaction');
     const transaction = this.#transaction;
     const savepoint = transaction.nextSavepoint();
-    const inner = new Scope(transaction);
+    const inner = new Scope(transaction, true);
     this.#inner = inner;
     try {
       await transaction.script(`SAVEPOINT ${savepoint}`);

@@ -51,9 +51,7 @@ export async function compareSeed(
   seed: number,
   { tally, length = SEQUENCE_LENGTH }: { readonly tally?: Tally; readonly length?: number } = {},
 ): Promise<Compared> {
-  const rng = seededRng(seed);
-  const world = drawWorld(rng.fork('world'));
-  const script = new Script(rng.fork('script'), world);
+  const { world, script } = drawSequence(seed);
   const labels = new Labels();
   return withBoth(pair, world, async (duel) => {
     const commands: Command[] = [];
@@ -68,6 +66,36 @@ export async function compareSeed(
     }
     return { commands };
   });
+}
+
+/**
+ * Gives the sequence of a seed to one store alone.
+ * @returns what it meets there, and so in every comparison that has this store as the first.
+ */
+export async function labelsOfSeed(open: OpenShard, seed: number): Promise<ReadonlySet<string>> {
+  const { world, script } = drawSequence(seed);
+  const labels = new Labels();
+  const met = new Set<string>();
+  const harness = await open(world.config);
+  try {
+    const side = new Side(harness);
+    await side.begin();
+    for (let at = 1; at <= SEQUENCE_LENGTH; at++) {
+      const command = script.next();
+      const answer = await answerOf(side, command);
+      script.memories.hear(command, answer);
+      for (const label of labels.of(command, answer)) met.add(label);
+    }
+  } finally {
+    await harness.close();
+  }
+  return met;
+}
+
+function drawSequence(seed: number): { readonly world: World; readonly script: Script } {
+  const rng = seededRng(seed);
+  const world = drawWorld(rng.fork('world'));
+  return { world, script: new Script(rng.fork('script'), world) };
 }
 
 /**

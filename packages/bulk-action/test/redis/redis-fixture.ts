@@ -109,7 +109,9 @@ export async function openRedisShards(shards: number, config?: BulkActionConfig)
   return (await server).openShards(shards, config);
 }
 
-/** Ends what `openRedis` opened; after the file. */
+/** Ends what `openRedis` opened; after the file. The next file of this worker has the same module, and opens its own. */
 export async function closeRedis(): Promise<void> {
-  await (await server)?.close();
+  const closing = server;
+  server = undefined;
+  await (await closing)?.close();
 }

@@ -1,4 +1,4 @@
-import { type Database, isSqlError, type Queryable, type Tx } from '@millrace/postgres';
+import { type Database, isSqlError, type Queryable, type SqlParameter, type Tx } from '@millrace/postgres';
 import { ERRORS } from '../errors.js';
 import type { FailurePolicy, OutboxStatus, TaskError, TaskMode } from '../model.js';
 import type { TaskHandler } from '../registry.js';
@@ -121,20 +121,25 @@ export class TaskStore {
    */
   async end(source: Queryable, ends: readonly TaskEnd[]): Promise<EndedTasks> {
     const { sql, name } = this.#statements.get('end-tasks');
-    const { rows } = await source.query<{ what: 'ended' | 'ready' | 'skip'; id: string }>(
-      sql,
-      [
-        ends.map(({ id }) => id),
-        ends.map(({ claimId }) => claimId),
-        ends.map(({ status }) => status),
-        ends.map(({ result }) => result),
-        ends.map(({ error }) => error && JSON.stringify(error)),
-        ends.map(({ seenAs }) => SEEN_AS[seenAs]),
-      ],
-      { name },
-    );
-    const idsOf = (what: string) => rows.filter((row) => row.what === what).map(({ id }) => id);
-    return { ended: new Set(idsOf('ended')), ready: idsOf('ready').length, skip: idsOf('skip') };
+    const { rows } = await source.query<EndRow>(sql, endParameters(ends, false), { name });
+    return toEndedTasks(rows);
+  }
+
+  /**
+   * Ends a task and commits the transaction of its handler, in one round trip.
+   * @param tx - the handler's own transaction.
+   * @param end - a success.
+   * @returns how many other tasks can run now; undefined when it has been committed and nobody knows.
+   * @throws MillraceError `CLAIM_LOST`: everything has been rolled back; those of a COMMIT.
+   */
+  async endAndCommit(tx: Tx, end: TaskEnd): Promise<number | undefined> {
+    const { sql, name } = this.#statements.get('end-tasks');
+    try {
+      const result = await tx.commitWith<EndRow>(sql, endParameters([end], true), { name });
+      return result && toEndedTasks(result.rows).ready;
+    } catch (error) {
+      throw isSqlError(error, 'MR009') ? ERRORS.create('CLAIM_LOST', {}, { cause: error }) : error;
+    }
   }
 
   /**
@@ -289,6 +294,28 @@ export class TaskStore {
     const { rows } = await this.#database.query<{ clamped: number }>(sql, [aheadMs, dags]);
     return rows[0]?.clamped ?? 0;
   }
+}
+
+interface EndRow {
+  readonly what: 'ended' | 'ready' | 'skip';
+  readonly id: string;
+}
+
+function endParameters(ends: readonly TaskEnd[], must: boolean): readonly SqlParameter[] {
+  return [
+    ends.map(({ id }) => id),
+    ends.map(({ claimId }) => claimId),
+    ends.map(({ status }) => status),
+    ends.map(({ result }) => result),
+    ends.map(({ error }) => error && JSON.stringify(error)),
+    ends.map(({ seenAs }) => SEEN_AS[seenAs]),
+    must,
+  ];
+}
+
+function toEndedTasks(rows: readonly EndRow[]): EndedTasks {
+  const idsOf = (what: string) => rows.filter((row) => row.what === what).map(({ id }) => id);
+  return { ended: new Set(idsOf('ended')), ready: idsOf('ready').length, skip: idsOf('skip') };
 }
 
 interface ClaimRow {

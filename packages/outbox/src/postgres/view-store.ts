@@ -1,5 +1,6 @@
 import type { Database } from '@millrace/postgres';
 import type { Batch, BatchStatus, OutboxStatus, TaskCounts, TaskView } from '../model.js';
+import type { TaskTimes } from '../rules/task-times.js';
 import { type BatchRow, type TaskRow, toBatch, toTaskView } from './rows.js';
 import type { Statements } from './statements.js';
 
@@ -47,6 +48,31 @@ export class ViewStore {
     return row as TaskCounts;
   }
 
+  /** What is known of the times of a batch's tasks, and of its DAG's handlers from earlier batches. */
+  async times(
+    { id, dag }: Batch,
+    { batches, tasksMax }: { readonly batches: number; readonly tasksMax: number },
+  ): Promise<{ readonly tasks: readonly TaskTimes[]; readonly usualMs: ReadonlyMap<string, number> }> {
+    const [own, usual] = await Promise.all([
+      this.#rows<TimesRow>('read-times', [id]),
+      this.#rows<{ handler: string; ms: number }>('read-usual-times', [dag, batches, tasksMax]),
+    ]);
+    const tasks = own.map((row) => ({
+      key: row.task_key,
+      handler: row.handler,
+      status: row.status,
+      ranMs: row.ran_ms ?? undefined,
+      delayMs: row.delay_ms,
+    }));
+    return { tasks, usualMs: new Map(usual.map(({ handler, ms }) => [handler, ms])) };
+  }
+
+  /** Who depends on whom in a batch. */
+  async edges({ id, dagVersion }: Batch): Promise<readonly (readonly [from: string, to: string])[]> {
+    const rows = await this.#rows<{ from_key: string; to_key: string }>('read-edges', [id, dagVersion]);
+    return rows.map(({ from_key, to_key }) => [from_key, to_key] as const);
+  }
+
   /** The whole backlog by state, in one query. */
   async backlog(tenant?: string): Promise<BacklogView> {
     const [row] = await this.#rows<TaskCounts & { oldest_ready_age_ms: number | null }>('read-backlog', [
@@ -92,4 +118,12 @@ export class ViewStore {
     const { rows } = await this.#database.query<R>(sql, params, { repeatable: true });
     return rows;
   }
+}
+
+interface TimesRow {
+  readonly task_key: string;
+  readonly handler: string;
+  readonly status: OutboxStatus;
+  readonly ran_ms: number | null;
+  readonly delay_ms: number;
 }

@@ -1,8 +1,9 @@
 import { NonRetryableError } from '@millrace/foundation';
+import type { Tx } from '@millrace/postgres';
 import { until } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type Batch, task } from '../../src/index.js';
-import { type ContractSuite, leaveMark } from './home.js';
+import { type ContractSuite, DEADLINE_MS, leaveMark } from './home.js';
 
 /** What is told of the end of a batch, and that it is told in the transaction that ends it. */
 export const batchEndSuite: ContractSuite = (home) => {
@@ -63,7 +64,7 @@ export const batchEndSuite: ContractSuite = (home) => {
       if (calls < 2) throw new Error('not yet');
     });
     const { id } = await outbox.pusher.start(dag.name, 'k');
-    await until(() => calls >= 1, { what: 'the listener to be told' });
+    await until(() => calls >= 1, { what: 'the listener to be told', deadlineMs: DEADLINE_MS });
     expect(await home().ended(outbox, id)).toMatchObject({ status: 'DONE', openCount: 0 });
     expect(calls).toBe(2);
     expect(await home().effects(`${id}:`)).toEqual([`${id}:2`]);
@@ -94,6 +95,31 @@ export const batchEndSuite: ContractSuite = (home) => {
     expect(await outbox.batches.abort(batch.id)).toMatchObject({ status: 'ABORTED' });
   });
 
+  it('outbox OB-3: of two instances one tells of each end', async () => {
+    const name = home().name();
+    const dag = () =>
+      home().dag(
+        { a: task({ mode: 'external', run: () => {} }), b: task({ after: ['a'], run: () => {} }) },
+        name,
+      );
+    const told: string[] = [];
+    const listener = async (tx: Tx, batch: Batch) => {
+      told.push(batch.id);
+      await leaveMark(tx, `${batch.id}:${batch.status}`);
+    };
+    await using here = await home().outbox([dag()]);
+    await using there = await home().outbox([dag()], { database: home().anotherDatabase() });
+    for (const outbox of [here, there]) outbox.onBatchEnd(listener);
+    const started = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => (n % 2 ? here : there).pusher.start(name, `k${n}`)),
+    );
+    for (const { id } of started) {
+      expect(await home().ended(here, id)).toMatchObject({ status: 'DONE' });
+      expect(await home().effects(`${id}:`)).toEqual([`${id}:DONE`]);
+    }
+    expect(new Set(told)).toEqual(new Set(started.map(({ id }) => id)));
+  });
+
   describe('a listener that always throws for one batch', () => {
     it('outbox OB-8: does not keep others from ending', async () => {
       const dag = makeDag();
@@ -105,7 +131,7 @@ export const batchEndSuite: ContractSuite = (home) => {
         throw new Error('never');
       });
       const poison = await outbox.pusher.start(dag.name, 'poison');
-      await until(() => refused > 0, { what: 'the listener to refuse the batch' });
+      await until(() => refused > 0, { what: 'the listener to refuse the batch', deadlineMs: DEADLINE_MS });
       const others = await Promise.all([1, 2, 3].map((n) => outbox.pusher.start(dag.name, `fine ${n}`)));
       for (const { id } of others) expect(await home().ended(outbox, id)).toMatchObject({ status: 'DONE' });
       expect(await outbox.batches.get(poison.id)).toMatchObject({ status: 'RUNNING' });

@@ -1,9 +1,8 @@
 import { NonRetryableError, RateLimitedError, type RetryPolicy } from '@millrace/foundation';
-import type { Tx } from '@millrace/postgres';
 import { latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type Outbox, type TaskMode, task } from '../../src/index.js';
-import { type ContractSuite, leaveMark } from './home.js';
+import { type ContractSuite, DEADLINE_MS, leaveMark } from './home.js';
 
 const MODES: readonly TaskMode[] = ['transactional', 'external'];
 
@@ -221,27 +220,28 @@ export const failureSuite: ContractSuite = (home) => {
 
   describe('a handler that does not end', () => {
     it('outbox OB-7: is given up after its timeout, its tx is closed and its writes are gone', async () => {
-      const closed = latch<{ tx: Tx; signal: AbortSignal; late: unknown }>('the tx is closed');
+      const closed = latch<{ signal: AbortSignal; late: unknown }>('the tx is closed');
       const { batch, tasks } = await home().run({
         a: task({
-          timeoutMs: 150,
+          timeoutMs: 200,
           backoffMs: 0,
           run: async ({ tx, signal, attempt, idempotencyKey }) => {
-            await leaveMark(tx, `${idempotencyKey}:${attempt}`);
-            if (attempt > 1) return 'second';
+            await leaveMark(tx, idempotencyKey);
+            if (attempt > 1) return 'in time';
             await new Promise((resolve) => signal.addEventListener('abort', resolve));
-            const late = await leaveMark(tx, `${idempotencyKey}:late`).catch((error: unknown) => error);
-            closed.open({ tx, signal, late });
+            const late = await leaveMark(tx, idempotencyKey).catch((error: unknown) => error);
+            closed.open({ signal, late });
             return 'too late';
           },
         }),
       });
-      const { signal, late } = await closed.wait();
+      const { signal, late } = await closed.wait(DEADLINE_MS);
       expect(late).toMatchObject({ code: 'TX_CLOSED' });
       expect(signal.aborted).toBe(true);
       expect(batch.status).toBe('DONE');
-      expect(tasks.a).toMatchObject({ status: 'DONE', attempts: 2, result: 'second', lost: 0 });
-      expect(await home().effects(`${batch.id}:`)).toEqual([`${batch.id}:a:2`]);
+      expect(tasks.a).toMatchObject({ status: 'DONE', result: 'in time', lost: 0 });
+      expect(tasks.a?.attempts).toBeGreaterThan(1);
+      expect(await home().effects(`${batch.id}:`)).toEqual([`${batch.id}:a`]);
     });
 
     it.each(MODES)(
@@ -270,15 +270,16 @@ export const failureSuite: ContractSuite = (home) => {
           timeoutMs: 100,
           backoffMs: 0,
           run: async ({ signal, attempt }) => {
-            if (attempt > 1) return said.wait().then(() => 'second');
+            if (attempt > 1) return said.wait(DEADLINE_MS).then(() => 'in time');
             await new Promise((resolve) => signal.addEventListener('abort', resolve));
             said.open(signal);
             return 'too late';
           },
         }),
       });
-      expect((await said.wait()).reason).toMatchObject({ code: 'TASK_TIMEOUT' });
-      expect(tasks.a).toMatchObject({ status: 'DONE', attempts: 2, result: 'second' });
+      expect((await said.wait(DEADLINE_MS)).reason).toMatchObject({ code: 'TASK_TIMEOUT' });
+      expect(tasks.a).toMatchObject({ status: 'DONE', result: 'in time' });
+      expect(tasks.a?.attempts).toBeGreaterThan(1);
     });
   });
 };

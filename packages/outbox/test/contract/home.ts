@@ -24,7 +24,10 @@ type Tasks = Readonly<Record<string, TaskDefinition>>;
 export type OutboxWishes = Partial<Omit<OutboxSetup, 'dags' | 'schema'>>;
 
 /** Long enough for a loaded machine; nothing waits for its end unless something is wrong. */
-const DEADLINE_MS = 15_000;
+export const DEADLINE_MS = 15_000;
+
+/** Every look of a test takes its turn in PGlite's one session. */
+const LOOK_EVERY_MS = 20;
 
 let dags = 0;
 
@@ -108,7 +111,7 @@ export class Home implements AsyncDisposable {
         const batch = await outbox.batches.get(id);
         return batch.status !== 'RUNNING' && batch;
       },
-      { what: `batch ${id} to end`, deadlineMs: DEADLINE_MS, intervalMs: 10 },
+      { what: `batch ${id} to end`, deadlineMs: DEADLINE_MS, intervalMs: LOOK_EVERY_MS },
     );
   }
 
@@ -119,7 +122,11 @@ export class Home implements AsyncDisposable {
         const task = await outbox.batches.task(id, key);
         return isWanted(task) && task;
       },
-      { what: `task ${key} of batch ${id} to be as wanted`, deadlineMs: DEADLINE_MS, intervalMs: 10 },
+      {
+        what: `task ${key} of batch ${id} to be as wanted`,
+        deadlineMs: DEADLINE_MS,
+        intervalMs: LOOK_EVERY_MS,
+      },
     );
   }
 

@@ -135,11 +135,15 @@ export const hostileSuite: ContractSuite = (home) => {
         { tenant: 't'.repeat(500), bizKey: longestText(), payload: 'exactly 2,000 bytes of keys' },
         ...Object.entries(KEPT_PAYLOADS).map(([bizKey, payload]) => ({ tenant: '', bizKey, payload })),
       ];
+      const started = [];
       for (const { tenant, bizKey, payload } of starts) {
         const batch = await outbox.pusher.start(dag.name, bizKey, payload, { tenant });
         expect(batch).toMatchObject({ tenant, bizKey, created: true });
         expect(batch.payload).toStrictEqual(payload);
         expect(await outbox.pusher.start(dag.name, bizKey, {}, { tenant })).toMatchObject({ id: batch.id });
+        started.push({ batch, tenant, bizKey, payload });
+      }
+      for (const { batch, tenant, bizKey, payload } of started) {
         expect(await home().ended(outbox, batch.id)).toMatchObject({ status: 'DONE' });
         expect(seen.get(JSON.stringify([tenant, bizKey]))).toStrictEqual(payload);
         const { result } = await outbox.batches.task(batch.id, 'b');

@@ -2,7 +2,7 @@ import { NonRetryableError } from '@millrace/foundation';
 import { latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type Batch, type Outbox, task } from '../../src/index.js';
-import { type ContractSuite, leaveMark, statusesOf } from './home.js';
+import { type ContractSuite, DEADLINE_MS, leaveMark, statusesOf } from './home.js';
 
 const idle = () => {};
 
@@ -88,10 +88,10 @@ export const operationsSuite: ContractSuite = (home, kind) => {
       const ends: Batch[] = [];
       outbox.onBatchEnd((_, batch) => void ends.push(batch));
       const { id } = await outbox.pusher.start(dag.name, 'k');
-      await isRunning.wait();
+      await isRunning.wait(DEADLINE_MS);
       expect(await outbox.batches.abort(id)).toMatchObject({ status: 'ABORTED' });
-      expect(await heard.wait()).toMatchObject({ code: 'CLAIM_LOST' });
-      await hasEnded.wait();
+      expect(await heard.wait(DEADLINE_MS)).toMatchObject({ code: 'CLAIM_LOST' });
+      await hasEnded.wait(DEADLINE_MS);
       // Everything the handler could still have written is written when the outbox has stopped.
       await outbox.stop();
       const tasks = await home().tasks(outbox, id);
@@ -121,10 +121,10 @@ export const operationsSuite: ContractSuite = (home, kind) => {
         const results: string[] = [];
         outbox.events.on('task', ({ result }) => void results.push(result));
         const { id } = await outbox.pusher.start(dag.name, 'k');
-        await isRunning.wait();
+        await isRunning.wait(DEADLINE_MS);
         // By another instance: the hint goes through the database.
         expect(await other.batches.abort(id)).toMatchObject({ status: 'ABORTED' });
-        expect(await late.wait()).toMatchObject({ code: 'TX_CLOSED' });
+        expect(await late.wait(DEADLINE_MS)).toMatchObject({ code: 'TX_CLOSED' });
         await outbox.stop();
         expect(await home().effects(`${id}:`)).toEqual([]);
         expect(statusesOf(await home().tasks(outbox, id))).toEqual({ a: 'CANCELLED' });

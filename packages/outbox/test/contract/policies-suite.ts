@@ -2,7 +2,7 @@ import { NonRetryableError } from '@millrace/foundation';
 import { latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type TaskContext, task } from '../../src/index.js';
-import { type ContractSuite, leaveMark, statusesOf } from './home.js';
+import { type ContractSuite, DEADLINE_MS, leaveMark, statusesOf } from './home.js';
 
 const idle = () => {};
 const bad = () => {
@@ -19,7 +19,7 @@ export const policiesSuite: ContractSuite = (home) => {
         bad: task({
           mode: 'external',
           run: async () => {
-            await isRunning.wait();
+            await isRunning.wait(DEADLINE_MS);
             bad();
           },
         }),
@@ -59,7 +59,7 @@ export const policiesSuite: ContractSuite = (home) => {
       const mayEnd = latch('the running task may end');
       const isRunning = latch('the other task runs');
       const dag = home().dag({
-        bad: task({ mode: 'external', run: () => isRunning.wait().then(bad) }),
+        bad: task({ mode: 'external', run: () => isRunning.wait(DEADLINE_MS).then(bad) }),
         slow: task({
           mode: 'external',
           run: async () => {

@@ -1,10 +1,13 @@
 import { NonRetryableError } from '@millrace/foundation';
-import { latch } from '@millrace/testkit';
+import { latch, until } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type StartedBatch, task } from '../../src/index.js';
-import { type ContractSuite, leaveMark, statusesOf } from './home.js';
+import { type ContractSuite, DEADLINE_MS, leaveMark, statusesOf } from './home.js';
 
 const idle = () => {};
+
+/** Sessions of this database that wait for the end of a transaction. */
+const WAITING = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
 /** Starts: one transaction, one batch per key, the right version. What is refused is in hostile-suite. */
 export const pusherSuite: ContractSuite = (home, kind) => {
@@ -202,6 +205,10 @@ export const pusherSuite: ContractSuite = (home, kind) => {
         const first = home().database.transaction(async (tx) => {
           const { id } = await outbox.pusher.start(dag.name, end, {}, { tx });
           second = outbox.pusher.start(dag.name, end);
+          await until(async () => (await home().rows(WAITING)).length > 0, {
+            what: 'the second start to wait for the first',
+            deadlineMs: DEADLINE_MS,
+          });
           if (end === 'rollback') throw new Error(id);
           return id;
         });

@@ -2,7 +2,7 @@ import { NonRetryableError } from '@millrace/foundation';
 import { latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type Batch, type TaskContext, task } from '../../src/index.js';
-import { type ContractSuite, leaveMark, statusesOf } from './home.js';
+import { type ContractSuite, DEADLINE_MS, leaveMark, statusesOf } from './home.js';
 
 const idle = () => {};
 
@@ -73,11 +73,11 @@ export const retrySuite: ContractSuite = (home) => {
     });
     await using outbox = await home().outbox([dag]);
     const { id } = await outbox.pusher.start(dag.name, 'k');
-    await isRunning.wait();
+    await isRunning.wait(DEADLINE_MS);
     await outbox.batches.abort(id);
     expect(await outbox.batches.retry(id)).toMatchObject({ status: 'RUNNING', openCount: 2 });
     mayEnd.open();
-    await isOver.wait();
+    await isOver.wait(DEADLINE_MS);
     expect(await home().ended(outbox, id)).toMatchObject({ status: 'DONE' });
     const tasks = await home().tasks(outbox, id);
     expect(statusesOf(tasks)).toEqual({ first: 'DONE', a: 'DONE', b: 'DONE' });
@@ -166,7 +166,7 @@ export const retrySuite: ContractSuite = (home) => {
       const { broken, calls, mayEnd, isRunning, dag } = join('all-done');
       await using outbox = await home().outbox([dag]);
       const { id } = await outbox.pusher.start(dag.name, 'k');
-      await isRunning.wait();
+      await isRunning.wait(DEADLINE_MS);
       await home().taskIs(outbox, id, 'bad', ({ status }) => status === 'FAILED');
       broken.clear();
       await outbox.batches.retryTask(id, 'bad');
@@ -181,7 +181,7 @@ export const retrySuite: ContractSuite = (home) => {
       const { calls, mayEnd, isRunning, dag } = join('any');
       await using outbox = await home().outbox([dag]);
       const { id } = await outbox.pusher.start(dag.name, 'k');
-      await isRunning.wait();
+      await isRunning.wait(DEADLINE_MS);
       await home().taskIs(outbox, id, 'bad', ({ status }) => status === 'FAILED');
       await outbox.batches.retry(id);
       await home().taskIs(outbox, id, 'bad', ({ status }) => status === 'FAILED');
@@ -250,7 +250,7 @@ export const retrySuite: ContractSuite = (home) => {
       let running = 0;
       const together = async (context: TaskContext) => {
         if (++running === 2) bothRun.open();
-        await bothRun.wait();
+        await bothRun.wait(DEADLINE_MS);
         run(context);
       };
       const dag = home().dag({

@@ -2,7 +2,7 @@ import { NonRetryableError } from '@millrace/foundation';
 import { latch, until } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type TaskContext, type TaskDefinition, type TaskMode, task } from '../../src/index.js';
-import { type ContractSuite, leaveMark, statusesOf } from './home.js';
+import { type ContractSuite, DEADLINE_MS, leaveMark, statusesOf } from './home.js';
 
 const MODES: readonly TaskMode[] = ['transactional', 'external'];
 
@@ -256,7 +256,7 @@ export const runSuite: ContractSuite = (home, kind) => {
     const run = async () => {
       most = Math.max(most, ++running);
       if (running === 3) isFull.open();
-      await isFull.wait();
+      await isFull.wait(DEADLINE_MS);
       await Promise.resolve();
       running--;
     };
@@ -281,12 +281,15 @@ export const runSuite: ContractSuite = (home, kind) => {
               calls.push(key);
               by.set(worker, (by.get(worker) ?? 0) + 1);
               // Ends only when the other worker has the other one: each has a single slot.
-              await until(() => by.size === 2, { what: 'both workers to run a task' });
+              await until(() => by.size === 2, {
+                what: 'both workers to run a task',
+                deadlineMs: DEADLINE_MS,
+              });
             },
           }),
         ]),
       );
-      const many = Array.from({ length: 40 }, (_, n) => `t${n}`);
+      const many = Array.from({ length: 20 }, (_, n) => `t${n}`);
       const run = async (): Promise<void> => void calls.push('many');
       return home().dag(
         { ...both, ...Object.fromEntries(many.map((key) => [key, task({ after: ['x', 'y'], run })])) },
@@ -301,7 +304,7 @@ export const runSuite: ContractSuite = (home, kind) => {
     });
     const { id } = await here.pusher.start(name, 'k');
     expect(await home().ended(there, id)).toMatchObject({ status: 'DONE' });
-    expect(calls.sort()).toEqual([...Array.from({ length: 40 }, () => 'many'), 'x', 'y']);
+    expect(calls.sort()).toEqual([...Array.from({ length: 20 }, () => 'many'), 'x', 'y']);
   });
 
   it('outbox OB-3: a worker that starts takes nothing from one that works', async () => {
@@ -326,12 +329,12 @@ export const runSuite: ContractSuite = (home, kind) => {
     const name = home().name();
     await using first = await home().outbox([dagOf('first', name)]);
     const { id } = await first.pusher.start(name, 'one');
-    await started.wait();
+    await started.wait(DEADLINE_MS);
     await using second = await home().outbox([dagOf('second', name)]);
     // It has looked for lost tasks when it has done another batch' task.
     const other = await second.pusher.start(name, 'two');
     await home().taskIs(second, other.id, 'b', ({ status }) => status === 'DONE');
-    await until(() => calls.length >= 2, { what: 'the second batch to run' });
+    await until(() => calls.length >= 2, { what: 'the second batch to run', deadlineMs: DEADLINE_MS });
     mayEnd.open();
     for (const batch of [id, other.id]) expect((await home().ended(second, batch)).status).toBe('DONE');
     expect(calls).toHaveLength(2);

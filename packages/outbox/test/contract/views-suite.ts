@@ -2,7 +2,7 @@ import { NonRetryableError } from '@millrace/foundation';
 import { latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type Outbox, type Page, type StartedBatch, type TaskCounts, task } from '../../src/index.js';
-import { type ContractSuite, statusesOf } from './home.js';
+import { type ContractSuite, DEADLINE_MS, statusesOf } from './home.js';
 
 const idle = () => {};
 const bad = () => {
@@ -76,13 +76,13 @@ export const viewsSuite: ContractSuite = (home) => {
     await using outbox = await home().outbox([dag]);
     const batches: Record<string, StartedBatch> = {};
     for (const end of ['DONE', 'FAILED', 'ABORTED', 'RUNNING']) {
-      const tenant = end === 'DONE' ? 'one' : 'two';
+      const tenant = `${end === 'DONE' ? 'one' : 'two'} of ${dag.name}`;
       batches[end] = await outbox.pusher.start(dag.name, `of ${end}`, end, { tenant });
       if (end === 'ABORTED') await outbox.batches.abort(batches[end].id);
       else if (end !== 'RUNNING') await home().ended(outbox, batches[end].id);
     }
     const id = batches.RUNNING?.id ?? '';
-    await isRunning.wait();
+    await isRunning.wait(DEADLINE_MS);
     await home().taskIs(outbox, id, 'later', ({ error }) => error !== undefined);
     await home().taskIs(outbox, id, 'skipped', ({ status }) => status === 'SKIPPED');
     try {
@@ -119,7 +119,7 @@ export const viewsSuite: ContractSuite = (home) => {
       expect(tasks.later).toMatchObject({ waiting: false, attempts: 1, workerId: undefined });
       expect(tasks.slow).toMatchObject({
         mode: 'external',
-        workerId: outbox.options.instance,
+        workerId: expect.stringContaining(outbox.options.instance),
         leaseUntil: expect.any(Date),
         startedAt: expect.any(Date),
         endedAt: undefined,
@@ -131,7 +131,7 @@ export const viewsSuite: ContractSuite = (home) => {
   });
 
   it('outbox OB-9: the backlog by state is what a count over the tables gives, for all and for one tenant', async () => {
-    await everyState(async (outbox) => {
+    await everyState(async (outbox, _, dag) => {
       const expected = async (tenant: string | null): Promise<Record<string, number>> => {
         const rows = await home().rows<{ state: string; n: number }>(
           `SELECT CASE WHEN e.status = 'READY' AND e.pre_cnt > 0 THEN 'waiting' ELSE lower(e.status::text) END AS state,
@@ -152,11 +152,11 @@ export const viewsSuite: ContractSuite = (home) => {
         skipped: 0,
         cancelled: 0,
       };
-      for (const tenant of [undefined, 'two', 'one', 'nobody', '']) {
+      for (const tenant of [undefined, `two of ${dag}`, `one of ${dag}`, 'nobody', '']) {
         const { oldestReadyAgeMs, ...counts } = await outbox.batches.backlog({ tenant });
         expect(counts, tenant).toEqual({ ...none, ...(await expected(tenant ?? null)) });
         // `later` waits for its back-off: it is ready, but cannot run.
-        if (tenant === 'two') {
+        if (tenant?.startsWith('two')) {
           expect(counts).toMatchObject({ waiting: 1, ready: 1, processing: 1, done: 1, skipped: 1 });
           expect(oldestReadyAgeMs).toBeUndefined();
         }
@@ -192,9 +192,9 @@ export const viewsSuite: ContractSuite = (home) => {
       expect(await list({ dag })).toEqual(all);
       for (const [status, each] of Object.entries(started))
         expect(await list({ dag, status: status as 'DONE' })).toEqual([each.id]);
-      expect(await list({ dag, tenant: 'one' })).toEqual([DONE?.id]);
-      expect(await list({ dag, tenant: 'two' })).toEqual(all.slice(0, 3));
-      expect(await list({ dag, tenant: 'two', status: 'DONE' })).toEqual([]);
+      expect(await list({ dag, tenant: `one of ${dag}` })).toEqual([DONE?.id]);
+      expect(await list({ dag, tenant: `two of ${dag}` })).toEqual(all.slice(0, 3));
+      expect(await list({ dag, tenant: `two of ${dag}`, status: 'DONE' })).toEqual([]);
       expect(await list({ dag, bizKey: 'of FAILED' })).toEqual([FAILED?.id]);
       expect(await list({ dag, bizKey: "of FAILED' OR true --" })).toEqual([]);
       expect(await list({ dag: `${dag}x` })).toEqual([]);
@@ -208,7 +208,9 @@ export const viewsSuite: ContractSuite = (home) => {
         [RUNNING?.id, 'lost'],
         [DONE?.id, 'lost'],
       ]);
-      expect(await letters({ handler: `${dag}.lost`, tenant: 'one' })).toEqual([[DONE?.id, 'lost']]);
+      expect(await letters({ handler: `${dag}.lost`, tenant: `one of ${dag}` })).toEqual([
+        [DONE?.id, 'lost'],
+      ]);
       expect(await letters({ handler: `${dag}.last` })).toEqual([]);
     });
   });

@@ -1,7 +1,7 @@
 import { latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { defineDag, type TransactionalContext, task } from '../../src/define-dag.js';
-import { PATIENCE_MS, withWorld, writeEffect } from './world.js';
+import { carries, PATIENCE_MS, withWorld, writeEffect } from './world.js';
 
 const once = { retries: 0 } as const;
 
@@ -142,7 +142,10 @@ describe('a handler that takes its connection down', () => {
         if (worker === 0) await outbox.pusher.start('deadly', 'k');
         await died.wait(PATIENCE_MS);
       }
+      const proxy = await world.startProxy();
+      const replyIsLost = proxy.cutAfterRequest(carries('lock-expired', world.schema));
       const survivor = await world.startOutbox({
+        database: world.open({ through: proxy }),
         lostMax,
         leaseMs: 300,
         dags: [
@@ -166,6 +169,7 @@ describe('a handler that takes its connection down', () => {
         ],
       });
       await world.settle();
+      await replyIsLost;
       const batch = await survivor.batches.find({ dag: 'deadly', bizKey: 'k' });
       expect(await world.task(batch?.id ?? '', 'deadly')).toMatchObject({
         status: 'FAILED',

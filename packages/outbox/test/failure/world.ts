@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import type { TransactionalContext } from '../../src/define-dag.js';
 import { migrateOutbox } from '../../src/migrate.js';
 import { Outbox, type OutboxSetup } from '../../src/outbox.js';
+import { Statements } from '../../src/postgres/statements.js';
 import { findViolations, type InvariantOptions } from '../check-invariants.js';
 
 /** A row that a transactional handler has written. */
@@ -221,4 +222,16 @@ export async function cutListening(world: World, proxy: TcpProxy, applicationNam
   for (const { pid } of (await listening()).rows)
     await world.database.query('SELECT pg_terminate_backend($1)', [pid]);
   await eventually('the listening to end', async () => (await listening()).rowCount === 0);
+}
+
+/**
+ * Finds chunks that carry a statement of an outbox: its text when it is parsed, its name when it is known already.
+ * @param verb - the file in `sql/verbs`, or COMMIT or BEGIN.
+ * @param schema - of the outbox.
+ */
+export function carries(verb: string, schema: string): (chunk: Buffer) => boolean {
+  if (verb === 'COMMIT') return (chunk) => chunk.includes('COMMIT\0'); // BEGIN says READ COMMITTED.
+  if (verb === 'BEGIN') return (chunk) => chunk.includes(verb);
+  const { sql, name } = new Statements(schema).get(verb);
+  return (chunk) => chunk.includes(sql) || chunk.includes(name);
 }

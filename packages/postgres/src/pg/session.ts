@@ -24,7 +24,6 @@ export class PgSession implements Session {
   readonly #home: SessionHome;
   readonly #onEnd = () => this.#lost(new Error('Connection terminated unexpectedly'));
   readonly #onError = (error: unknown) => this.#lost(error);
-  #tail: Promise<unknown> = Promise.resolve();
   #lostListener: (reason: unknown) => void = () => {};
   #given = true;
   #usable = true;
@@ -56,19 +55,13 @@ export class PgSession implements Session {
       queryMode: 'extended',
       ...(name !== undefined && this.#home.prepare && { name }),
     };
-    return this.#inTurn(async () =>
-      toResult(await this.#within(() => this.#client.query(statement), timeoutMs, signal)),
-    );
+    return this.#within(() => this.#client.query(statement), timeoutMs, signal).then(toResult);
   }
 
   script(sql: string, { timeoutMs }: { readonly timeoutMs?: number | undefined } = {}) {
-    return this.#inTurn(async () => {
-      const results: pg.QueryResult | pg.QueryResult[] = await this.#within(
-        () => this.#client.query(sql),
-        timeoutMs,
-      );
-      return [results].flat().map(toResult);
-    });
+    return this.#within<pg.QueryResult | pg.QueryResult[]>(() => this.#client.query(sql), timeoutMs).then(
+      (results) => [results].flat().map(toResult),
+    );
   }
 
   onLost(listener: (reason: unknown) => void): void {
@@ -81,13 +74,6 @@ export class PgSession implements Session {
 
   discard(): void {
     this.#giveBack(true);
-  }
-
-  /** pg answers in order, but warns of what is sent before the last answer has come. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#tail.then(work, work);
-    this.#tail = turn.catch(() => {});
-    return turn;
   }
 
   #within<T>(send: () => Promise<T>, timeoutMs?: number, signal?: AbortSignal): Promise<T> {

@@ -41,6 +41,8 @@ export function clientConfig(
     connectionString: address.href.replace(/\?.*$/, (query) => query.replaceAll('+', '%20')),
     application_name: `${applicationName}:${role}`,
     connectionTimeoutMillis: connectTimeoutMs,
+    // Statements go out without waiting for the answers to those before them; the answers come in their order.
+    pipeline: true,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser: decoderOf as pg.CustomTypesConfig['getTypeParser'] },

@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import type { FailurePolicy, JoinRule, TaskMode } from '../../src/model.js';
+import type { Fate, ModelTask } from './reference-model.js';
+
+/** What random DAGs may have in them. */
+export interface DagLimits {
+  readonly tasksMax: number;
+  /** Only `all` joins and the policy `fail`, without conditions; everything unless given. */
+  readonly plain?: boolean | undefined;
+}
+
+/** One task before it is known how many come before it. */
+interface Sketch {
+  /** How far back its parents are. */
+  readonly back: readonly number[];
+  /** Everything before it, so that there are joins which are counted by ticks. */
+  readonly isWide: boolean;
+  readonly join: 'all' | 'any' | 'all-done' | 'at-least';
+  readonly atLeast: number;
+  readonly mode: TaskMode;
+  readonly onFailure: FailurePolicy;
+  readonly fate: Fate;
+}
+
+const PARENTS_BACK = 12;
+const WIDE_BACK = 80;
+
+const done: fc.Arbitrary<Fate> = fc.record({
+  kind: fc.constant('done' as const),
+  failures: fc.oneof(
+    { weight: 6, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: 2 }) },
+  ),
+});
+const fails: fc.Arbitrary<Fate> = fc.record({
+  kind: fc.constant('fails' as const),
+  how: fc.constantFrom('at-once' as const, 'every-time' as const),
+});
+const unwanted: fc.Arbitrary<Fate> = fc.constant({ kind: 'unwanted' as const });
+
+/** A final failure under `fail` ends a batch at once, so there are few of them: most batches get far. */
+const behaviour = (plain: boolean): fc.Arbitrary<Pick<Sketch, 'fate' | 'onFailure'>> =>
+  fc.oneof(
+    { weight: 120, arbitrary: fc.record({ fate: done, onFailure: fc.constant('fail' as const) }) },
+    { weight: 1, arbitrary: fc.record({ fate: fails, onFailure: fc.constant('fail' as const) }) },
+    ...(plain
+      ? []
+      : [
+          {
+            weight: 12,
+            arbitrary: fc.record({
+              fate: fails,
+              onFailure: fc.constantFrom('skip' as const, 'continue' as const),
+            }),
+          },
+          {
+            weight: 8,
+            arbitrary: fc.record({
+              fate: unwanted,
+              onFailure: fc.constantFrom('fail' as const, 'skip' as const),
+            }),
+          },
+        ]),
+  );
+
+const sketch = (plain: boolean): fc.Arbitrary<Sketch> =>
+  fc
+    .record({
+      back: fc.array(fc.nat({ max: PARENTS_BACK - 1 }), { maxLength: 4 }),
+      isWide: fc.oneof(
+        { weight: 60, arbitrary: fc.constant(false) },
+        { weight: 1, arbitrary: fc.constant(true) },
+      ),
+      join: plain
+        ? fc.constant('all' as const)
+        : fc.constantFrom(
+            'all' as const,
+            'all' as const,
+            'any' as const,
+            'all-done' as const,
+            'at-least' as const,
+          ),
+      atLeast: fc.integer({ min: 1, max: 4 }),
+      mode: fc.constantFrom<TaskMode>('transactional', 'external'),
+      behaviour: behaviour(plain),
+    })
+    .map(({ behaviour: own, ...rest }) => ({ ...rest, ...own }));
+
+/**
+ * Random DAGs, parents before children.
+ * @param limits - see DagLimits.
+ */
+export function randomDag({ tasksMax, plain = false }: DagLimits): fc.Arbitrary<readonly ModelTask[]> {
+  return fc
+    .array(sketch(plain), { minLength: 1, maxLength: tasksMax, size: 'max' })
+    .map((sketches) => sketches.map((one, index) => toTask(one, index)));
+}
+
+function toTask({ back, isWide, join, atLeast, ...rest }: Sketch, index: number): ModelTask {
+  const parents = isWide
+    ? Array.from({ length: Math.min(index, WIDE_BACK) }, (_, distance) => index - 1 - distance)
+    : [...new Set(back.map((distance) => index - 1 - (distance % Math.max(index, 1))))];
+  const after = parents.filter((parent) => parent >= 0).map(keyOf);
+  return { key: keyOf(index), after, join: ruleOf(join, atLeast, after.length), ...rest };
+}
+
+const keyOf = (index: number) => `t${index}`;
+
+function ruleOf(join: Sketch['join'], atLeast: number, parents: number): JoinRule {
+  if (parents === 0) return 'all';
+  return join === 'at-least' ? { atLeast: Math.min(atLeast, parents) } : join;
+}
