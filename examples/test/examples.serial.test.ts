@@ -19,6 +19,13 @@ const EXPECTED: Record<string, RegExp[]> = {
     /Grace: .* there were 2 messages/,
   ],
   'flaky-service.mjs': [/answered {12}400 of 400/, /answered: 100 of 400/],
+  'settle-day.mjs': [
+    /settle-day\.load-harbour failed and is tried again/,
+    /steps: 8 of 8/,
+    /batch \d+ is DONE: 7 steps done, 1 skipped, 1 retried/,
+    /asked for twice, started 1 time/,
+    /1 report: 2026-07-27, 3 shops, 297\.00/,
+  ],
   'traced-retry.mjs': [/GET \/report .*"retry".*"attempts":2.*"OK"/, /GET \/gone .*"ERROR"/],
 };
 

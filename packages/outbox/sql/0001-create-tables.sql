@@ -18,6 +18,9 @@ CREATE TABLE dag (
   task_cnt integer NOT NULL,
   -- When an application last said that this is its definition: the latest one is used by who has no definition of its own.
   registered_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- When an instance that runs last said that it has this version. Not registered_at: instances of an old and a new release would take turns in
+  -- being the latest.
+  used_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   created_at timestamptz NOT NULL DEFAULT now(),
   UNIQUE (name, hash)
 );
@@ -180,15 +183,22 @@ CREATE TABLE outbox_schedule (
   time_zone text NOT NULL,
   payload jsonb NOT NULL,
   catch_up text NOT NULL CHECK (catch_up IN ('one', 'all', 'none')),
-  paused boolean NOT NULL DEFAULT false,
+  paused boolean NOT NULL,
+  -- The first period that is not settled, changed only with the batches of those before it; null when none ever comes.
   next_at timestamptz,
+  -- When to look: at next_at, or later when its batch could not be started.
+  look_at timestamptz,
+  -- The latest period that got a batch.
   last_at timestamptz,
   last_batch_id bigint,
+  -- Tries to start it that failed one after the other, and why the last one did.
+  failures integer NOT NULL DEFAULT 0,
+  error text,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (tenant, name)
 );
-CREATE INDEX outbox_schedule_due ON outbox_schedule (next_at) WHERE NOT paused;
+CREATE INDEX outbox_schedule_due ON outbox_schedule (look_at) WHERE NOT paused;
 
 -- Who polls, for the people who watch: nothing is decided by it.
 CREATE TABLE outbox_worker (

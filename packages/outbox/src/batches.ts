@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/foundation';
+import { type Clock, ERRORS as FOUNDATION_ERRORS, printable } from '@millrace/foundation';
 import type { Database } from '@millrace/postgres';
 import type { BatchListeners } from './batch-listeners.js';
 import { ERRORS } from './errors.js';
@@ -9,6 +9,7 @@ import type { BacklogView, ViewStore } from './postgres/view-store.js';
 import { type CriticalPath, criticalPath } from './rules/critical-path.js';
 import { reopen } from './rules/reopen.js';
 import { timeTasks } from './rules/task-times.js';
+import { BATCH_MOVES, TASK_MOVES } from './states.js';
 import type { WakeUps } from './wake-ups.js';
 
 /** A batch with its tasks. */
@@ -147,6 +148,7 @@ export class Batches {
    * @throws MillraceError `BATCH_NOT_FOUND`.
    */
   async tasks(id: string, { status, cursor, limit }: TaskFilter = {}): Promise<Page<TaskView>> {
+    checkStatus(status, Object.keys(TASK_MOVES));
     await this.get(id);
     const size = pageSize(limit);
     return pageOf(await this.#views.tasks(id, { after: cursorOf(cursor), limit: size, status }), size);
@@ -167,6 +169,7 @@ export class Batches {
 
   /** Batches, the newest first, a page at a time. */
   async list({ cursor, limit, ...filter }: BatchFilter = {}): Promise<Page<Batch>> {
+    checkStatus(filter.status, Object.keys(BATCH_MOVES));
     const size = pageSize(limit);
     return pageOf(await this.#views.batches({ ...filter, before: cursorOf(cursor), limit: size }), size);
   }
@@ -257,11 +260,19 @@ export class Batches {
 
 const notFound = (id: string) => ERRORS.create('BATCH_NOT_FOUND', { batch: id });
 
+function checkStatus(status: string | undefined, known: readonly string[]): void {
+  if (status === undefined || known.includes(status)) return;
+  const expected = `one of ${known.join(', ')}`;
+  throw FOUNDATION_ERRORS.create('ID_INVALID', { kind: 'status', expected, given: printable(status) });
+}
+
 /** A cursor that is none of ours begins from the start. */
 const cursorOf = (cursor: string | undefined): string | undefined =>
   cursor !== undefined && ID.test(cursor) ? cursor : undefined;
 
-const pageSize = (limit = LIMIT_DEFAULT): number => Math.min(Math.max(1, Math.floor(limit) || 1), LIMIT_MAX);
+/** How many items a page has, whatever was asked for. */
+export const pageSize = (limit = LIMIT_DEFAULT): number =>
+  Math.min(Math.max(1, Math.floor(limit) || 1), LIMIT_MAX);
 
 const pageOf = <T extends { readonly id: string }>(items: readonly T[], size: number): Page<T> => ({
   items,

@@ -60,4 +60,14 @@ export const ERRORS = defineErrors('outbox', {
     status: 500,
     retryable: false,
   },
+  SCHEDULE_INVALID: {
+    message: "Schedule '{schedule}' cannot be used: {reason}",
+    status: 422,
+    retryable: false,
+  },
+  SCHEDULE_NOT_FOUND: {
+    message: "There is no schedule '{schedule}' of this tenant; set it first",
+    status: 404,
+    retryable: false,
+  },
 });

@@ -82,6 +82,44 @@ export interface TaskCounts {
   readonly cancelled: number;
 }
 
+/** Batches of a DAG that start by the clock, one per period. */
+export interface Schedule {
+  /** '' for none. */
+  readonly tenant: string;
+  /** Unique within its tenant. */
+  readonly name: string;
+  readonly dag: string;
+  readonly cron: string;
+  readonly timeZone: string;
+  /** Of its batches. */
+  readonly payload: unknown;
+  /** Which of the periods that passed while nobody could start them get a batch: the latest one, all, or none. */
+  readonly catchUp: 'one' | 'all' | 'none';
+  readonly paused: boolean;
+  /** The period that comes next; undefined when none ever will. */
+  readonly nextAt: Date | undefined;
+  /** The latest period that got a batch, and that batch; it may be pruned by now. */
+  readonly lastAt: Date | undefined;
+  readonly lastBatchId: string | undefined;
+  /** How often its batch could not be started since the last one that could, and why. */
+  readonly failures: number;
+  readonly error: string | undefined;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** An instance that runs tasks. */
+export interface WorkerView {
+  readonly workerId: string;
+  readonly dags: readonly string[];
+  /** Tasks it runs at once. */
+  readonly concurrency: number;
+  readonly startedAt: Date;
+  readonly seenAt: Date;
+  /** Whether it was heard of lately. */
+  readonly alive: boolean;
+}
+
 /** A piece of a listing. */
 export interface Page<T> {
   readonly items: readonly T[];

@@ -42,6 +42,10 @@ export interface OutboxOptions {
   /** The longest delay of a retry, and the longest that RateLimitedError can ask for. */
   readonly backoffMaxMs?: number | undefined;
   readonly tasksPerBatchMax?: number | undefined;
+  /** How long batches are kept after they have ended; 0: for ever. */
+  readonly retentionMs?: number | undefined;
+  /** The log says so when a transaction is older, because vacuum has to wait for it. */
+  readonly oldTransactionWarnMs?: number | undefined;
   readonly payloadBytesMax?: number | undefined;
   readonly resultBytesMax?: number | undefined;
   /** The last part of this instance's worker_id, after host and process; random unless given. */
@@ -65,6 +69,8 @@ export interface ResolvedOutboxOptions extends OutboxOptions {
   readonly completionsMax: number;
   readonly backoffMaxMs: number;
   readonly tasksPerBatchMax: number;
+  readonly retentionMs: number;
+  readonly oldTransactionWarnMs: number;
   readonly payloadBytesMax: number;
   readonly resultBytesMax: number;
   readonly instance: string;
@@ -86,6 +92,8 @@ export const OUTBOX_DEFAULTS = {
   completionsMax: 100,
   backoffMaxMs: 300_000,
   tasksPerBatchMax: 200_000,
+  retentionMs: 7 * 86_400_000,
+  oldTransactionWarnMs: 300_000,
   payloadBytesMax: 262_144,
   resultBytesMax: 262_144,
   clock: systemClock,
@@ -94,6 +102,9 @@ export const OUTBOX_DEFAULTS = {
 
 /** Connections beside those of the handlers: claims and completions, heartbeats, the rest. */
 export const CONNECTIONS_BESIDE = 3;
+
+/** A hundred years. */
+const RETENTION_MAX_MS = 36_525 * 86_400_000;
 
 const duration = durationOption({ min: 1, max: 2 ** 31 - 1 });
 const count = integerOption({ min: 1, max: 1_000_000 });
@@ -116,6 +127,8 @@ const SPEC: OptionSpec<ResolvedOutboxOptions> = {
     completionsMax: integerOption({ min: 1, max: 1_000 }),
     backoffMaxMs: durationOption({ min: 1, max: 86_400_000 }),
     tasksPerBatchMax: count,
+    retentionMs: durationOption({ min: 0, max: RETENTION_MAX_MS }),
+    oldTransactionWarnMs: duration,
     payloadBytesMax: bytes,
     resultBytesMax: bytes,
     instance: textOption({ min: 1, max: 200 }),

@@ -6,19 +6,29 @@ import type { DagDefinition } from './define-dag.js';
 import { OutboxEvents } from './events.js';
 import { Folder } from './folder.js';
 import { requireOutboxMigrated } from './migrate.js';
+import type { WorkerView } from './model.js';
 import { type OutboxOptions, type ResolvedOutboxOptions, resolveOutboxOptions } from './options.js';
 import { Poller } from './poller.js';
 import { BatchStore } from './postgres/batch-store.js';
 import { DagStore } from './postgres/dag-store.js';
 import { FoldStore } from './postgres/fold-store.js';
+import { HorizonStore } from './postgres/horizon-store.js';
+import { PruneStore } from './postgres/prune-store.js';
+import { ScheduleStore } from './postgres/schedule-store.js';
 import { channelOf, Statements } from './postgres/statements.js';
 import { TaskStore } from './postgres/task-store.js';
 import { ViewStore } from './postgres/view-store.js';
+import { WorkerStore } from './postgres/worker-store.js';
+import { Presence } from './presence.js';
+import { Pruner } from './pruner.js';
 import { Pusher } from './pusher.js';
 import { DagRegistry } from './registry.js';
+import { Scheduler } from './scheduler.js';
+import { Schedules } from './schedules.js';
 import { Sweeper } from './sweeper.js';
 import { TaskOutcomes } from './task-outcomes.js';
 import { TaskRunner } from './task-runner.js';
+import { VacuumWatch } from './vacuum-watch.js';
 import { WakeUps } from './wake-ups.js';
 import { within } from './within.js';
 
@@ -36,12 +46,18 @@ export class Outbox implements Service {
   readonly registry: DagRegistry;
   readonly pusher: Pusher;
   readonly batches: Batches;
+  readonly schedules: Schedules;
+  /** What keeps PostgreSQL from removing dead rows. */
+  readonly vacuum: VacuumWatch;
   readonly events = new OutboxEvents();
   readonly poller: Poller;
   readonly #listeners = new BatchListeners();
   readonly #wakeUps: WakeUps;
   readonly #folder: Folder;
   readonly #sweeper: Sweeper;
+  readonly #scheduler: Scheduler;
+  readonly #pruner: Pruner;
+  readonly #presence: Presence;
   readonly #completions: Completions;
   readonly #lifecycle: Lifecycle;
 
@@ -86,6 +102,14 @@ export class Outbox implements Service {
     );
     this.#sweeper = new Sweeper({ tasks, outcomes, registry, events }, options);
     this.poller = new Poller({ tasks, registry, runner, wakeUps }, options);
+    const schedules = new ScheduleStore(database, statements);
+    this.#scheduler = new Scheduler({ schedules, batches: store, wakeUps }, options);
+    this.schedules = new Schedules({ schedules, batches: store }, options, () => this.#scheduler.now());
+    const versions = new PruneStore(database, statements);
+    this.#pruner = new Pruner(versions, options);
+    this.vacuum = new VacuumWatch(new HorizonStore(database, statements), options);
+    const workers = new WorkerStore(database, statements);
+    this.#presence = new Presence({ workers, versions, registry }, options);
     this.#lifecycle = new Lifecycle('The outbox', { start: () => this.#start(), stop: () => this.#stop() });
   }
 
@@ -123,24 +147,35 @@ export class Outbox implements Service {
     return this.#listeners.add(listener);
   }
 
+  /** Who runs tasks on these tables, of all instances; one that has died is listed for a day. */
+  workers(): Promise<readonly WorkerView[]> {
+    return this.#presence.list();
+  }
+
   async #start(): Promise<void> {
     const { database, schema, poll } = this.options;
     await requireOutboxMigrated(database, { schema });
     await this.registry.save();
+    this.#presence.start();
     if (!poll) return;
     this.#wakeUps.start();
     this.#folder.start();
     this.#sweeper.start();
+    this.#scheduler.start();
+    this.#pruner.start();
+    this.vacuum.start();
     await this.poller.start();
   }
 
   async #stop(): Promise<void> {
     const { clock, gracePeriodMs, poll } = this.options;
+    // Begun before the tasks have ended, waited for after.
+    const quiet = Promise.allSettled([this.#scheduler.stop(), this.#pruner.stop(), this.vacuum.stop()]);
     await this.poller.stop();
     this.#completions.stop();
-    if (!poll) return;
     // Whatever the database does: what is not counted now, another instance or the next start counts.
-    const rest = Promise.allSettled([this.#sweeper.stop(), this.#folder.stop(), this.#wakeUps.stop()]);
+    const counted = poll ? [this.#sweeper.stop(), this.#folder.stop(), this.#wakeUps.stop()] : [];
+    const rest = Promise.allSettled([quiet, this.#presence.stop(), ...counted]);
     await within(clock, Math.max(gracePeriodMs * REST_SHARE, REST_MIN_MS), rest);
   }
 }

@@ -1,5 +1,6 @@
-import { ERRORS as FOUNDATION_ERRORS, NO_TENANT, printable } from '@millrace/foundation';
-import { type Tx, toJson } from '@millrace/postgres';
+import { NO_TENANT } from '@millrace/foundation';
+import type { Tx } from '@millrace/postgres';
+import { checkedText, encodePayload, KEY_LENGTH_MAX, requireKeyFits } from './batch-input.js';
 import { ERRORS } from './errors.js';
 import type { Batch } from './model.js';
 import type { ResolvedOutboxOptions } from './options.js';
@@ -24,9 +25,6 @@ export interface StartedBatch extends Batch {
   readonly created: boolean;
 }
 
-const KEY_LENGTH_MAX = 500;
-/** Of tenant and business key together, in UTF-8: they share an index with the name of the DAG, and its rows have a limit. */
-const KEY_BYTES_MAX = 2_000;
 const TRACEPARENT_LENGTH_MAX = 200;
 
 /** How often a start is repeated that met another one of the same key which was then rolled back. */
@@ -75,7 +73,7 @@ export class Pusher {
       dag,
       version: this.#registry.versionOf(dag),
       bizKey: checked,
-      payload: this.#encode(dag, payload),
+      payload: encodePayload(dag, payload, this.#options.payloadBytesMax),
       traceparent:
         traceparent === undefined
           ? undefined
@@ -83,10 +81,7 @@ export class Pusher {
       rerun: ifEnded === 'rerun',
       schedule: undefined,
     };
-    if (Buffer.byteLength(batch.tenant) + Buffer.byteLength(bizKey) > KEY_BYTES_MAX) {
-      const expected = `with its tenant at most ${KEY_BYTES_MAX} bytes of UTF-8`;
-      throw FOUNDATION_ERRORS.create('ID_INVALID', { kind: 'bizKey', expected, given: printable(bizKey) });
-    }
+    requireKeyFits(batch.tenant, bizKey);
     for (let attempt = 1; ; attempt++) {
       const made = await this.#store.start(batch, tx);
       if (made) {
@@ -106,25 +101,4 @@ export class Pusher {
     this.#wakeUps.here(hint);
     if (!this.#options.poll || !this.#registry.names.includes(dag)) this.#wakeUps.others(hint);
   }
-
-  #encode(dag: string, payload: unknown): string {
-    const text = toJson(payload);
-    const given = Buffer.byteLength(text);
-    const { payloadBytesMax: max } = this.#options;
-    if (given > max)
-      throw ERRORS.create('BATCH_TOO_LARGE', {
-        what: 'The payload in bytes',
-        dag,
-        given,
-        max,
-        option: 'payloadBytesMax',
-      });
-    return text;
-  }
-}
-
-function checkedText(kind: string, value: unknown, min: number, max: number): string {
-  if (typeof value === 'string' && value.length >= min && value.length <= max) return value;
-  const expected = `a text of ${min} to ${max} characters`;
-  throw FOUNDATION_ERRORS.create('ID_INVALID', { kind, expected, given: printable(value) });
 }

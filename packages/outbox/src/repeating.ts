@@ -9,6 +9,8 @@ export interface RepeatingOptions {
   readonly what: string;
   /** Between the end of one and the start of the next; up to a fifth shorter, so that instances drift apart. */
   readonly everyMs: number;
+  /** Lets the process end meanwhile. */
+  readonly unref?: boolean | undefined;
 }
 
 /** Does something from time to time, and at once when asked; one at a time. What fails is logged and done again. */
@@ -51,7 +53,7 @@ export class Repeating {
   }
 
   async #run(): Promise<void> {
-    const { clock, rng, logger, what, everyMs } = this.#options;
+    const { clock, rng, logger, what, everyMs, unref } = this.#options;
     this.#cancelTimer?.();
     while (this.#again && !this.#stopped) {
       this.#again = false;
@@ -63,6 +65,6 @@ export class Repeating {
     }
     this.#running = undefined;
     if (!this.#stopped)
-      this.#cancelTimer = clock.setTimer(everyMs * (1 - 0.2 * rng.next()), () => this.now());
+      this.#cancelTimer = clock.setTimer(everyMs * (1 - 0.2 * rng.next()), () => this.now(), { unref });
   }
 }

@@ -132,7 +132,11 @@ export class TaskOutcomes {
       this.#database.transaction(
         async (tx) => {
           // The batch before its tasks: the order in which everybody locks.
-          if (onFailure === 'fail') await this.#batches.lock(tx, batchId);
+          if (onFailure === 'fail') {
+            await this.#batches.lock(tx, batchId);
+            await this.#tasks.lockReady(tx, task);
+          }
+          if (onFailure === 'skip') await this.#tasks.lockDescendants(tx, id);
           if (expired && !(await this.#tasks.lockExpired(tx, task, expired.isDead)))
             throw ERRORS.create('CLAIM_LOST', {});
           const outcome = await this.#tasks.end(tx, [{ id, claimId, status: 'FAILED', error, seenAs }]);

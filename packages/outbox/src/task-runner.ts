@@ -85,22 +85,18 @@ export class TaskRunner {
 
   async #runTransactional(task: ClaimedTask, handler: TaskHandler, stop: StopSwitch): Promise<TaskResult> {
     if (handler.mode !== 'transactional') throw new Error(`${handler.name} is not transactional`);
-    let isHandlers = false;
     let result: TaskResult = 'done';
+    let isEnding = false;
     const work = async (tx: Tx) => {
       const parts = this.#partsOf(task, stop);
-      let value: string | undefined;
-      try {
-        if (handler.when && (await isUnwanted(handler, task))) result = 'skipped';
-        else value = this.#encode(handler, await handler.run(contextWithin(task, parts, tx)));
-      } catch (thrown) {
-        // After the loss of the connection the handler sees nothing but its consequences.
-        isHandlers = !tx.signal.aborted;
-        throw thrown;
+      if (handler.when && (await isUnwanted(handler, task))) {
+        result = 'skipped';
+        isEnding = true;
+        return this.#skip(tx, task);
       }
-      return value === undefined
-        ? this.#skip(tx, task)
-        : this.#complete(tx, task, value, parts.additions.tasks);
+      const value = this.#encode(handler, await handler.run(contextWithin(task, parts, tx)));
+      isEnding = true;
+      return this.#complete(tx, task, value, parts.additions.tasks);
     };
     try {
       const { timeoutMs } = task;
@@ -108,7 +104,7 @@ export class TaskRunner {
       this.#afterEnd(await this.#database.transaction(work, options));
       return result;
     } catch (error) {
-      return this.#settleFailure(task, handler, { error, isHandlers, stop });
+      return this.#settleFailure(task, handler, { error, isEnding, stop });
     }
   }
 
@@ -116,7 +112,7 @@ export class TaskRunner {
   #settleFailure(
     task: ClaimedTask,
     handler: TaskHandler,
-    { error, isHandlers, stop }: { error: unknown; isHandlers: boolean; stop: StopSwitch },
+    { error, isEnding, stop }: { error: unknown; isEnding: boolean; stop: StopSwitch },
   ): Promise<TaskResult> | TaskResult {
     if (ERRORS.is(error, 'CLAIM_LOST') || ERRORS.is(stop.reason, 'CLAIM_LOST')) return 'lost';
     if (stop.reason === STOPPING) return this.#outcomes.returned(task);
@@ -128,8 +124,10 @@ export class TaskRunner {
         handler,
         ERRORS.create('TASK_TIMEOUT', { timeoutMs: task.timeoutMs }, { cause: error }),
       );
-    const isBackend = DATABASE_ERRORS.is(error, 'BACKEND_UNAVAILABLE') && !isHandlers;
-    if (isBackend || isConflict(error)) return this.#outcomes.lost(task, error);
+    // Others of the outbox were in the way: nothing that the task could be blamed for, however often.
+    if (isEnding && isConflict(error)) return this.#outcomes.returned(task);
+    if (DATABASE_ERRORS.is(error, 'BACKEND_UNAVAILABLE') || isConflict(error))
+      return this.#outcomes.lost(task, error);
     return this.#outcomes.failed(task, handler, error);
   }
 
@@ -143,6 +141,7 @@ export class TaskRunner {
   }
 
   async #skip(tx: Tx, { id, claimId }: ClaimedTask): Promise<number> {
+    await this.#tasks.lockDescendants(tx, id);
     const outcome = await this.#tasks.end(tx, [{ id, claimId, status: 'SKIPPED', seenAs: 'end' }]);
     if (!outcome.ended.has(id)) throw ERRORS.create('CLAIM_LOST', {});
     return outcome.ready + (await this.#tasks.skip(tx, outcome.skip));
@@ -185,7 +184,7 @@ export class TaskRunner {
       const isEnded = await this.#completions.add({ id, claimId, status: 'DONE', result, seenAs: 'success' });
       return isEnded ? 'done' : 'lost';
     } catch (error) {
-      if (ERRORS.is(error, 'CLAIM_LOST')) return 'lost';
+      if (ERRORS.is(error, 'CLAIM_LOST') || DATABASE_ERRORS.is(error, 'COMMIT_UNKNOWN')) return 'lost';
       return isPassing(error)
         ? this.#outcomes.lost(task, error)
         : this.#outcomes.failed(task, handler, error);

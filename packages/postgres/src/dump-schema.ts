@@ -7,7 +7,7 @@ import { quoteIdentifier } from './rules/identifier.js';
  */
 const LINES = `
 WITH relation AS (
-  SELECT c.oid, c.relname, c.relkind FROM pg_class c
+  SELECT c.oid, c.relname, c.relkind, c.reloptions FROM pg_class c
   WHERE c.relnamespace = $1::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
 )
 SELECT line FROM (
@@ -24,7 +24,7 @@ SELECT 2, r.relname, 0, '', 'sequence ' || quote_ident(r.relname) || ' ' || form
   WHERE NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = r.oid AND d.deptype = 'i')
 UNION ALL
 SELECT 3, r.relname, 0, '', CASE r.relkind WHEN 'v' THEN 'view ' WHEN 'm' THEN 'materialized view ' ELSE 'table ' END ||
-    quote_ident(r.relname)
+    quote_ident(r.relname) || coalesce(' with ' || array_to_string(r.reloptions, ', '), '')
   FROM relation r WHERE r.relkind <> 'S'
 UNION ALL
 SELECT 3, r.relname, 1, lpad(a.attnum::text, 5, '0'), '  ' || quote_ident(a.attname) || ' ' ||
@@ -50,7 +50,10 @@ SELECT 3, r.relname, 4, g.tgname, '  ' || pg_get_triggerdef(g.oid, true)
   FROM relation r JOIN pg_trigger g ON g.tgrelid = r.oid WHERE NOT g.tgisinternal
 UNION ALL
 SELECT 4, p.proname, 0, pg_get_function_identity_arguments(p.oid), 'function ' || quote_ident(p.proname) || '(' ||
-    pg_get_function_identity_arguments(p.oid) || ') returns ' || pg_get_function_result(p.oid) || ' body ' || md5(p.prosrc)
+    pg_get_function_identity_arguments(p.oid) || ') returns ' || pg_get_function_result(p.oid) || coalesce(' set ' || (
+      -- The search path names the schema.
+      SELECT string_agg(s, ', ' ORDER BY s COLLATE "C") FROM unnest(p.proconfig) s WHERE s NOT LIKE 'search_path=%'
+    ), '') || ' body ' || md5(p.prosrc)
   FROM pg_proc p WHERE p.pronamespace = $1::regnamespace AND p.prokind = 'f'
 ) AS lines
 ORDER BY kind, owner COLLATE "C", part, name COLLATE "C"`;

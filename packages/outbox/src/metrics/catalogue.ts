@@ -11,6 +11,10 @@ export const METRICS = {
     name: 'outbox_oldest_ready_age_ms',
     help: 'How long the task that can run has been able to that has waited longest, in milliseconds; 0 when there is none.',
   },
+  oldestTransactionAge: {
+    name: 'outbox_oldest_transaction_age_ms',
+    help: 'Age of the oldest transaction that keeps PostgreSQL from removing dead rows, in milliseconds; 0 when there is none.',
+  },
   taskDuration: {
     name: 'outbox_task_duration_ms',
     help: 'How long tries took that this process ran and whose end was written, in milliseconds.',

@@ -2,7 +2,8 @@ import { type Clock, systemClock } from '@millrace/foundation';
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, type Registry } from 'prom-client';
 import type { Batches } from '../batches.js';
 import type { OutboxEvents } from '../events.js';
-import { BacklogLook } from './backlog-look.js';
+import type { BacklogView } from '../postgres/view-store.js';
+import type { OldestTransaction, VacuumWatch } from '../vacuum-watch.js';
 import {
   BACKLOG_STATES,
   BATCH_ENDS,
@@ -11,6 +12,7 @@ import {
   statusLabel,
   TASK_RESULTS,
 } from './catalogue.js';
+import { StoreLook } from './store-look.js';
 
 /** A registry of prom-client, whichever format it writes. */
 export type MetricsRegistry = Registry | Registry<OpenMetricsContentType>;
@@ -19,6 +21,7 @@ export type MetricsRegistry = Registry | Registry<OpenMetricsContentType>;
 export interface MeasuredOutbox {
   readonly events: Pick<OutboxEvents, 'on'>;
   readonly batches: Pick<Batches, 'backlog'>;
+  readonly vacuum: Pick<VacuumWatch, 'look'>;
 }
 
 /** How metrics are read. */
@@ -33,8 +36,8 @@ export interface MetricsOptions {
 const STORE_WAIT_MS = 1_000;
 
 /**
- * Registers all metrics of an outbox. What happens in this process is counted from now on, so register before the start; the backlog is read
- * at each scrape, with one query.
+ * Registers all metrics of an outbox. What happens in this process is counted from now on, so register before the start; the backlog and
+ * the oldest transaction are read at each scrape, with one query each.
  * @param registry - of prom-client; one outbox in each.
  * @param outbox - whose.
  * @param options - see MetricsOptions.
@@ -52,7 +55,15 @@ export function registerMetrics(
   if (taken !== undefined)
     throw new Error(`A metric with the name ${taken} has already been registered: one outbox per registry.`);
   const registers = [registry];
-  registerBacklog(registers, new BacklogLook({ batches: outbox.batches, clock, waitMs: storeWaitMs }));
+  const look = <T>(ask: () => Promise<T>) => new StoreLook({ ask, clock, waitMs: storeWaitMs });
+  registerBacklog(
+    registers,
+    look(() => outbox.batches.backlog()),
+  );
+  registerVacuum(
+    registers,
+    look(() => outbox.vacuum.look()),
+  );
   const unlisten = countEvents(registers, outbox.events);
   const own = names.map((name) => [name, registry.getSingleMetric(name)] as const);
   return () => {
@@ -64,7 +75,7 @@ export function registerMetrics(
 }
 
 /** Of several processes the greatest: all of them see the same database. */
-function registerBacklog(registers: MetricsRegistry[], look: BacklogLook): void {
+function registerBacklog(registers: MetricsRegistry[], look: StoreLook<BacklogView>): void {
   const backlog = new Gauge({
     ...METRICS.backlog,
     labelNames: ['status'],
@@ -84,6 +95,20 @@ function registerBacklog(registers: MetricsRegistry[], look: BacklogLook): void 
       // No line, instead of a 0 that nobody has seen.
       if (seen) oldest.set(seen.oldestReadyAgeMs ?? 0);
       else oldest.remove();
+    },
+  });
+}
+
+function registerVacuum(registers: MetricsRegistry[], look: StoreLook<OldestTransaction | undefined>): void {
+  const age = new Gauge({
+    ...METRICS.oldestTransactionAge,
+    registers,
+    aggregator: 'max',
+    async collect() {
+      const seen = await look.read();
+      // An embedded database has one session, which cannot be in its own way.
+      if (seen) age.set(seen.ageMs);
+      else age.remove();
     },
   });
 }

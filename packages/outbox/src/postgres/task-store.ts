@@ -183,6 +183,16 @@ export class TaskStore {
     return new Set(rows.map(({ id }) => id));
   }
 
+  /** Locks a task and everything behind it that is open, before an end of which others are skipped. */
+  async lockDescendants(tx: Tx, id: string): Promise<void> {
+    await tx.query(this.#statements.get('lock-descendants').sql, [id]);
+  }
+
+  /** Locks a task and all tasks of its batch that have not started, before it fails the batch. */
+  async lockReady(tx: Tx, { batchId, id }: ExpiredTask): Promise<void> {
+    await tx.query(this.#statements.get('lock-ready-tasks').sql, [batchId, id]);
+  }
+
   /**
    * Ends waiting tasks that can no longer start, and those that then cannot either.
    * @param tx - the transaction that made it so.

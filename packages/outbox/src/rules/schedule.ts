@@ -1,7 +1,8 @@
 import { Cron } from 'croner';
+import type { Schedule } from '../model.js';
 
 /** What becomes of periods that passed while nobody could start their batches. */
-export type CatchUp = 'one' | 'all' | 'none';
+export type CatchUp = Schedule['catchUp'];
 
 /** When a schedule is due. */
 export interface ScheduleTiming {
@@ -34,6 +35,9 @@ export const SCHEDULE_CATCH_UP_MAX = 50;
 /** With `catchUp: 'none'` a period that is later than this is missed. Long enough for a restart. */
 export const SCHEDULE_LATE_MAX_MS = 60_000;
 
+/** The longest name of a schedule. */
+export const SCHEDULE_NAME_LENGTH_MAX = 200;
+
 const CRON_LENGTH_MAX = 200;
 const TIME_ZONE_LENGTH_MAX = 100;
 const SECOND_MS = 1_000;
@@ -56,6 +60,14 @@ export function timingProblem(cron: unknown, timeZone: unknown): string | undefi
     return `its cron is no expression: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
+
+/**
+ * The business key of the batch of a period.
+ * @param name - of the schedule.
+ * @param periodMs - milliseconds since 1970.
+ */
+export const periodKey = (name: string, periodMs: number): string =>
+  `${name}@${new Date(periodMs).toISOString()}`;
 
 /**
  * The first period after a time. DST as Vixie cron has it: one fixed time of day runs once a day, also when the clocks skip it (then at the first

@@ -11,6 +11,7 @@ import { policiesSuite } from './policies-suite.js';
 import { pusherSuite } from './pusher-suite.js';
 import { retrySuite } from './retry-suite.js';
 import { runSuite } from './run-suite.js';
+import { schedulesSuite } from './schedules-suite.js';
 import { sizeSuite } from './size-suite.js';
 import { viewsSuite } from './views-suite.js';
 
@@ -26,6 +27,7 @@ const SUITES = {
   views: viewsSuite,
   onBatchEnd: batchEndSuite,
   'start and stop': lifecycleSuite,
+  schedules: schedulesSuite,
   size: sizeSuite,
 };
 

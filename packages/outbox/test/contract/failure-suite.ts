@@ -47,7 +47,7 @@ const THROWN: Record<string, { thrown: unknown; code?: string; message: string |
 };
 
 /** Tries that fail: again later, or a dead letter, in one transaction with what follows from it. */
-export const failureSuite: ContractSuite = (home) => {
+export const failureSuite: ContractSuite = (home, kind) => {
   /** How far ahead of the database's clock a task waits for its next try. */
   const delayOf = async (id: string, key: string): Promise<{ attempts: number; delayMs: number }> => {
     const [row] = await home().rows<{ attempts: number; delay: number }>(
@@ -282,4 +282,47 @@ export const failureSuite: ContractSuite = (home) => {
       expect(tasks.a?.attempts).toBeGreaterThan(1);
     });
   });
+
+  // A transactional handler holds PGlite's only session: nobody can take its claim away meanwhile.
+  it.each(kind === 'postgres' ? MODES : (['external'] as const))(
+    'outbox OB-6: what ends under a claim that is no longer its own changes nothing (%s)',
+    async (mode) => {
+      const isRunning = latch('the handler runs');
+      const mayEnd = latch('the handler may end');
+      const work = async () => {
+        isRunning.open();
+        await mayEnd.promise;
+        return 'stale';
+      };
+      const dag = home().dag({
+        a:
+          mode === 'external'
+            ? task({ mode, run: work })
+            : task({
+                run: async ({ tx, idempotencyKey }) => {
+                  await leaveMark(tx, idempotencyKey);
+                  return work();
+                },
+              }),
+        b: task({ after: ['a'], run: () => {} }),
+      });
+      await using outbox = await home().outbox([dag]);
+      const ended = latch<string>('the try has ended');
+      outbox.events.on('task', ({ result }) => ended.open(result));
+      const { id } = await outbox.pusher.start(dag.name, 'k');
+      await isRunning.wait(DEADLINE_MS);
+      // As if it had been given to another worker, and nobody had told this one.
+      await home().rows(
+        `UPDATE {schema}.outbox_evt SET claim_id = nextval('{schema}.outbox_claim_seq') WHERE batch_id = $1 AND task_key = 'a'`,
+        [id],
+      );
+      const before = await home().tasks(outbox, id);
+      mayEnd.open();
+      expect(await ended.wait(DEADLINE_MS)).toBe('lost');
+      expect(await home().tasks(outbox, id)).toEqual(before);
+      expect(before).toMatchObject({ a: { status: 'PROCESSING' }, b: { waiting: true } });
+      expect(await home().effects(`${id}:`)).toEqual([]);
+      await outbox.batches.abort(id);
+    },
+  );
 };

@@ -156,7 +156,7 @@ describe('stopping while the database is away', () => {
     ),
   );
 
-  it('outbox OB-3: idle, and the server down: ends at once', () =>
+  it('outbox OB-3: idle, and the server down: likewise', () =>
     withWorld(
       async (world) => {
         const outbox = await world.startOutbox({ gracePeriodMs: 10_000, dags: [load] });

@@ -15,6 +15,7 @@ const METRICS = {
   'outbox_batch_total{status}': 'counter',
   outbox_lease_expired_total: 'counter',
   outbox_oldest_ready_age_ms: 'gauge',
+  outbox_oldest_transaction_age_ms: 'gauge',
 } as const;
 const NAMES = Object.keys(METRICS).map((name) => name.replace(/\{.*/, ''));
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
@@ -29,7 +30,8 @@ function measured(backlog: () => Promise<BacklogView> = async () => SEEN) {
   const clock = new ManualClock();
   const events = new OutboxEvents();
   const registry = new Registry();
-  const outbox = { events, batches: { backlog } };
+  const vacuum = { look: async () => ({ ageMs: 42, holder: undefined }) };
+  const outbox = { events, batches: { backlog }, vacuum };
   return { clock, events, registry, register: () => registerMetrics(registry, outbox, { clock }) };
 }
 
@@ -70,6 +72,7 @@ describe('outbox: registerMetrics', () => {
       'outbox_backlog{status="skipped"}': 6,
       'outbox_backlog{status="cancelled"}': 7,
       outbox_oldest_ready_age_ms: 1234.5,
+      outbox_oldest_transaction_age_ms: 42,
     });
   });
 
@@ -144,7 +147,10 @@ describe('outbox: registerMetrics', () => {
   it('outbox: OpenMetrics is served too', async () => {
     const registry = new Registry<OpenMetricsContentType>();
     registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-    const outbox = { events: new OutboxEvents(), batches: { backlog: async () => SEEN } };
+    const outbox = {
+      ...{ events: new OutboxEvents(), batches: { backlog: async () => SEEN } },
+      vacuum: { look: async () => undefined },
+    };
     const unregister = registerMetrics(registry, outbox);
     expect(await scrape(registry)).toMatchObject({
       'outbox_task_total{result="done"}': 0,

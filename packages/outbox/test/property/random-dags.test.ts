@@ -37,7 +37,7 @@ it(
   {
     timeout,
   },
-  () => check(postgresPlace, { tasksMax: 200, plain: true, numRuns: 5 }),
+  () => check(postgresPlace, { tasksMax: 200, plain: true, numRuns: 4 }),
 );
 
 it(
@@ -45,7 +45,7 @@ it(
   {
     timeout,
   },
-  () => check(postgresPlace, { tasksMax: 200, numRuns: 8 }),
+  () => check(postgresPlace, { tasksMax: 200, numRuns: 7 }),
 );
 
 it(
@@ -53,5 +53,5 @@ it(
   {
     timeout,
   },
-  () => check(pglitePlace, { tasksMax: 40, numRuns: 5 }),
+  () => check(pglitePlace, { tasksMax: 25, numRuns: 3 }),
 );

@@ -149,7 +149,7 @@ describe('outbox: what a schedule does now', () => {
           expect([all.nextMs, one.nextMs, none.nextMs]).toEqual([next, next, next]);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
   });
 

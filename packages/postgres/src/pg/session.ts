@@ -4,7 +4,7 @@ import type { QueryOptions } from '../database.js';
 import { ERRORS } from '../errors.js';
 import { endsConnection } from '../failure.js';
 import type { Session, SessionResult } from '../session.js';
-import { destroyClient } from './settings.js';
+import { destroyClient, gatherWrites } from './settings.js';
 
 /** What a session tells the pool it came from. */
 export interface SessionHome {
@@ -112,6 +112,7 @@ export class PgSession implements Session {
         return;
       }
       signal?.addEventListener('abort', onAbort, { once: true });
+      gatherWrites(this.#client);
       send().then((result) => {
         settled();
         this.#home.heard(this.#client);

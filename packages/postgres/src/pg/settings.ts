@@ -52,9 +52,21 @@ export function clientConfig(
 const escaped = (value: string) => value.replace(/[\\\s]/g, '\\$&');
 
 /**
+ * Lets everything that is sent in this turn of the event loop go out in one write: BEGIN with the first statement, COMMIT behind the last.
+ */
+export function gatherWrites(client: pg.ClientBase): void {
+  const stream = streamOf(client);
+  if (!stream || stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
+
+/**
  * Ends a client at once: `end` alone waits for the other side to close, which a frozen PostgreSQL never does.
  */
 export function destroyClient(client: pg.ClientBase): void {
-  const { connection } = client as unknown as { connection?: { stream: Socket } };
-  connection?.stream.destroy();
+  streamOf(client)?.destroy();
 }
+
+const streamOf = (client: pg.ClientBase) =>
+  (client as unknown as { connection?: { stream: Socket } }).connection?.stream;

@@ -2,6 +2,7 @@ import { leakCheck } from '@millrace/testkit/vitest';
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Database } from '../../src/index.js';
 import type { DatabasePlace } from '../open-databases.js';
+import { fewerTripsContract } from './fewer-trips.js';
 import { lifeContract } from './life.js';
 import { listeningContract, type Use } from './listening.js';
 import { migrationsContract } from './migrations.js';
@@ -33,6 +34,7 @@ export function databaseContract(name: string, makePlace: () => Promise<Database
       const current = () => database;
       valuesContract(current);
       statementsContract(current);
+      fewerTripsContract(() => database);
       transactionsContract(current);
       migrationsContract(current);
     });

@@ -48,6 +48,37 @@ describe('a reply that is lost', () => {
     expect(await effects()).toBe(1);
   });
 
+  it('of a last statement and its COMMIT: it has committed, this is found out; nobody knows the result', async () => {
+    await using proxy = await proxyToServer();
+    await using database = open(proxy.port);
+    const cut = proxy.cutAfterRequest(isCommit);
+    const result = await database.transaction(
+      async (tx) => {
+        await insert(tx);
+        return tx.commitWith("INSERT INTO effect VALUES ('last')");
+      },
+      { beginWithFirst: true },
+    );
+    await cut;
+    expect(result).toBeUndefined();
+    expect(await effects()).toBe(2);
+  });
+
+  it('of a last statement that failed, and its COMMIT: nothing was done', async () => {
+    await using proxy = await proxyToServer();
+    await using database = open(proxy.port);
+    const cut = proxy.cutAfterRequest(isCommit);
+    const thrown = await failure(
+      database.transaction(async (tx) => {
+        await insert(tx);
+        return tx.commitWith('SELECT 1 / 0');
+      }),
+    );
+    await cut;
+    expect(thrown).toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
+    expect(await effects()).toBe(0);
+  });
+
   it('of COMMIT, with nobody to ask: COMMIT_UNKNOWN, never success and never failure', async () => {
     await using proxy = await proxyToServer();
     await using database = open(proxy.port);

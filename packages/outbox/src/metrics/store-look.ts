@@ -1,27 +1,26 @@
 import type { Clock } from '@millrace/foundation';
-import type { Batches } from '../batches.js';
-import type { BacklogView } from '../postgres/view-store.js';
 import { within } from '../within.js';
 
-/** What a look at the backlog works with. */
-export interface BacklogLookEnvironment {
-  readonly batches: Pick<Batches, 'backlog'>;
+/** What a look at the database works with. */
+export interface StoreLookEnvironment<T> {
+  /** The question. */
+  readonly ask: () => Promise<T>;
   readonly clock: Clock;
   /** Longest wait for the database. */
   readonly waitMs: number;
 }
 
 /**
- * One look at the backlog for all gauges of a scrape. A database that is away costs `waitMs`, and what was last seen is shown: a scrape that
- * fails would lose the numbers of this process too, just when they are wanted.
+ * One look at the database for all gauges of a scrape that want the same. A database that is away costs `waitMs`, and what was last seen is shown: a
+ * scrape that fails would lose the numbers of this process too, just when they are wanted.
  */
-export class BacklogLook {
-  readonly #environment: BacklogLookEnvironment;
-  #seen: BacklogView | undefined;
+export class StoreLook<T> {
+  readonly #environment: StoreLookEnvironment<T>;
+  #seen: T | undefined;
   #underWay: Promise<void> | undefined;
 
-  /** @param environment - see BacklogLookEnvironment. */
-  constructor(environment: BacklogLookEnvironment) {
+  /** @param environment - see StoreLookEnvironment. */
+  constructor(environment: StoreLookEnvironment<T>) {
     this.#environment = environment;
   }
 
@@ -29,7 +28,7 @@ export class BacklogLook {
    * Looks, or joins the look under way: gauges are asked in one turn, and a database that hangs is asked once.
    * @returns what the database said now, else the last time; undefined when it never did.
    */
-  async read(): Promise<BacklogView | undefined> {
+  async read(): Promise<T | undefined> {
     const { clock, waitMs } = this.#environment;
     this.#underWay ??= this.#look();
     await within(clock, waitMs, this.#underWay);
@@ -38,7 +37,7 @@ export class BacklogLook {
 
   async #look(): Promise<void> {
     try {
-      this.#seen = await this.#environment.batches.backlog();
+      this.#seen = await this.#environment.ask();
     } catch {
       // The outbox' own loops log that the database is away, and more often than somebody scrapes.
     } finally {

@@ -1,0 +1,57 @@
+import { ERRORS as FOUNDATION_ERRORS, printable } from '@millrace/foundation';
+import { toJson } from '@millrace/postgres';
+import { ERRORS } from './errors.js';
+
+/** The longest business key, and the longest tenant, in characters. */
+export const KEY_LENGTH_MAX = 500;
+
+/** Of tenant and business key together, in UTF-8: they share an index with the name of the DAG, and its rows have a limit. */
+const KEY_BYTES_MAX = 2_000;
+
+/**
+ * A text of the right length.
+ * @param kind - what it is, for the message.
+ * @param value - what the caller gave.
+ * @param min - fewest characters.
+ * @param max - most characters.
+ * @throws MillraceError `ID_INVALID`.
+ */
+export function checkedText(kind: string, value: unknown, min: number, max: number): string {
+  if (typeof value === 'string' && value.length >= min && value.length <= max) return value;
+  const expected = `a text of ${min} to ${max} characters`;
+  throw FOUNDATION_ERRORS.create('ID_INVALID', { kind, expected, given: printable(value) });
+}
+
+/**
+ * Refuses a tenant and a business key that are too long together.
+ * @param tenant - of the right length.
+ * @param bizKey - of the right length.
+ * @throws MillraceError `ID_INVALID`.
+ */
+export function requireKeyFits(tenant: string, bizKey: string): void {
+  if (Buffer.byteLength(tenant) + Buffer.byteLength(bizKey) <= KEY_BYTES_MAX) return;
+  const expected = `with its tenant at most ${KEY_BYTES_MAX} bytes of UTF-8`;
+  throw FOUNDATION_ERRORS.create('ID_INVALID', { kind: 'bizKey', expected, given: printable(bizKey) });
+}
+
+/**
+ * The payload of a batch as it is stored.
+ * @param dag - name of the DAG, for the message.
+ * @param payload - what the caller gave.
+ * @param max - `payloadBytesMax`.
+ * @returns JSON text.
+ * @throws MillraceError `BATCH_TOO_LARGE`, `PARAMETER_INVALID`.
+ */
+export function encodePayload(dag: string, payload: unknown, max: number): string {
+  const text = toJson(payload);
+  const given = Buffer.byteLength(text);
+  if (given > max)
+    throw ERRORS.create('BATCH_TOO_LARGE', {
+      what: 'The payload in bytes',
+      dag,
+      given,
+      max,
+      option: 'payloadBytesMax',
+    });
+  return text;
+}

@@ -1,0 +1,180 @@
+import type { Database, Tx } from '@millrace/postgres';
+import { ERRORS } from './errors.js';
+import type { Batch } from './model.js';
+import type { ResolvedOutboxOptions } from './options.js';
+import type { BatchStore } from './postgres/batch-store.js';
+import type { DueSchedule, ScheduleStore } from './postgres/schedule-store.js';
+import { Repeating } from './repeating.js';
+import { retryDelayMs } from './rules/backoff.js';
+import { periodKey, scheduleTurn } from './rules/schedule.js';
+import type { WakeUps } from './wake-ups.js';
+
+/** A schedule that another instance has set is seen by looking; the next one that is known has a timer of its own. */
+const LOOK_EVERY_MS = 1_000;
+
+/** What is started in one transaction beside the first batch: one of 200,000 tasks alone takes seconds. */
+const TASKS_PER_TURN_MAX = 10_000;
+
+/** For the largest batch on a busy server. */
+const TURN_TIMEOUT_MS = 120_000;
+
+/** After a start that failed; twice as long each time. */
+const FAILURE_PAUSE_FIRST_MS = 1_000;
+const FAILURE_PAUSE_MAX_MS = 300_000;
+
+/** Enough of a message to know what is wrong. */
+const ERROR_LENGTH_MAX = 1_000;
+
+/**
+ * Starts the batches of schedules. Any number of them may run: a schedule is taken, its batches are started and its next period is noted in one
+ * transaction, so each period has one batch whoever dies where.
+ */
+export class Scheduler {
+  readonly #database: Database;
+  readonly #schedules: ScheduleStore;
+  readonly #batches: BatchStore;
+  readonly #wakeUps: WakeUps;
+  readonly #options: ResolvedOutboxOptions;
+  readonly #repeating: Repeating;
+  #isStopped = false;
+  #cancelTimer: (() => void) | undefined;
+
+  /**
+   * @param parts - of the outbox.
+   * @param options - clock, logger.
+   */
+  constructor(
+    parts: { readonly schedules: ScheduleStore; readonly batches: BatchStore; readonly wakeUps: WakeUps },
+    options: ResolvedOutboxOptions,
+  ) {
+    this.#database = options.database;
+    this.#schedules = parts.schedules;
+    this.#batches = parts.batches;
+    this.#wakeUps = parts.wakeUps;
+    this.#options = options;
+    const { clock, rng, logger } = options;
+    this.#repeating = new Repeating(
+      { clock, rng, logger, what: 'Looking for schedules that are due', everyMs: LOOK_EVERY_MS },
+      () => this.#run(),
+    );
+  }
+
+  /** Begins to look for schedules that are due. */
+  start(): void {
+    this.#isStopped = false;
+    this.#repeating.start();
+  }
+
+  /** Looks now. */
+  now(): void {
+    this.#repeating.now();
+  }
+
+  /** Ends it, after the turn that is under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelTimer?.();
+    await this.#repeating.stop();
+  }
+
+  async #run(): Promise<void> {
+    this.#cancelTimer?.();
+    while (!this.#isStopped) {
+      const waitMs = await this.#schedules.waitMs();
+      if (waitMs === undefined) return;
+      if (waitMs > 0) {
+        // The clock of the database is asked again then: it decides, this one only wakes.
+        if (waitMs < LOOK_EVERY_MS && !this.#isStopped)
+          this.#cancelTimer = this.#options.clock.setTimer(Math.ceil(waitMs), () => this.now());
+        return;
+      }
+      // What is due is in the hands of others.
+      if (!(await this.#takeOne())) return;
+    }
+  }
+
+  /** Gives whether there was one to take. */
+  async #takeOne(): Promise<boolean> {
+    const hand: { due?: DueSchedule | undefined } = {};
+    try {
+      await this.#database.transaction(
+        async (tx) => {
+          hand.due = await this.#schedules.take(tx);
+          if (hand.due) await this.#turn(tx, hand.due);
+        },
+        { retries: 3, timeoutMs: TURN_TIMEOUT_MS },
+      );
+    } catch (error) {
+      // Without a schedule in hand it is the database that fails, and not a schedule.
+      if (!hand.due) throw error;
+      await this.#postpone(hand.due, error);
+    }
+    if (hand.due) this.#wakeUps.here({ kind: 'work', dag: hand.due.dag });
+    return hand.due !== undefined;
+  }
+
+  async #turn(tx: Tx, due: DueSchedule): Promise<void> {
+    const { cron, timeZone, catchUp } = due;
+    const nowMs = due.now.getTime();
+    const { periods, nextMs } = scheduleTurn({
+      cron,
+      timeZone,
+      catchUp,
+      nowMs,
+      nextMs: due.nextAt?.getTime(),
+    });
+    let started = 0;
+    let tasks = 0;
+    let last: Batch | undefined;
+    for (const period of periods) {
+      if (tasks >= TASKS_PER_TURN_MAX) break;
+      last = await this.#start(tx, due, period);
+      tasks += last.taskCount;
+      started++;
+    }
+    const restMs = started < periods.length ? periods[started] : nextMs;
+    await this.#schedules.advance(tx, due, {
+      nextAt: dateOf(restMs),
+      lastAt: dateOf(periods[started - 1]),
+      batchId: last?.id,
+    });
+  }
+
+  /** The version that was registered last, so that it does not matter which instance has taken the schedule. */
+  async #start(tx: Tx, due: DueSchedule, periodMs: number): Promise<Batch> {
+    const { tenant, dag, name, payloadText: payload } = due;
+    const batch = {
+      ...{ tenant, dag, version: undefined, bizKey: periodKey(name, periodMs), payload },
+      ...{ traceparent: undefined, rerun: false, schedule: name },
+    };
+    // One that somebody has started by hand under this key is the batch of the period.
+    const made = (await this.#batches.start(batch, tx)) ?? (await this.#batches.find(batch, tx));
+    if (!made) throw ERRORS.create('DAG_NOT_FOUND', { dag });
+    return made;
+  }
+
+  /** In the database, so that the other instances wait, too, and people see why. */
+  async #postpone(due: DueSchedule, error: unknown): Promise<void> {
+    const { logger, rng } = this.#options;
+    const { tenant, name, dag, failures } = due;
+    const delayMs = retryDelayMs({
+      attempt: failures + 1,
+      strategy: 'exponential',
+      backoffMs: FAILURE_PAUSE_FIRST_MS,
+      jitter: 0.2,
+      maxMs: FAILURE_PAUSE_MAX_MS,
+      random: rng.next(),
+    });
+    const reason = String(error)
+      .replaceAll(/[\p{Cc}\p{Surrogate}]/gu, ' ')
+      .slice(0, ERROR_LENGTH_MAX);
+    // A commit whose reply was lost has happened after all, or another instance was faster: nothing to postpone.
+    if (await this.#schedules.postpone(due, { error: reason, delayMs }))
+      logger.error(
+        { schedule: name, tenant, dag, reason, delayMs },
+        'A schedule could not start its batch; it will be tried again',
+      );
+  }
+}
+
+const dateOf = (ms: number | undefined): Date | undefined => (ms === undefined ? undefined : new Date(ms));

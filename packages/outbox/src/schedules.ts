@@ -1,0 +1,213 @@
+import { NO_TENANT } from '@millrace/foundation';
+import type { Database, Tx } from '@millrace/postgres';
+import { checkedText, encodePayload, KEY_LENGTH_MAX, requireKeyFits } from './batch-input.js';
+import { pageSize } from './batches.js';
+import { ERRORS } from './errors.js';
+import type { Page, Schedule } from './model.js';
+import type { ResolvedOutboxOptions } from './options.js';
+import type { BatchStore } from './postgres/batch-store.js';
+import type { ScheduleChange, ScheduleStore } from './postgres/schedule-store.js';
+import { shown } from './rules/name-problem.js';
+import { periodAfter, periodKey, SCHEDULE_NAME_LENGTH_MAX, timingProblem } from './rules/schedule.js';
+
+/** What a schedule is set to. */
+export interface ScheduleInput {
+  /** Unique within its tenant. */
+  readonly name: string;
+  /** '' unless given. */
+  readonly tenant?: string | undefined;
+  /** Name of a registered DAG; each batch takes the version that was registered last when it starts. */
+  readonly dag: string;
+  /** Five fields (minute, hour, day of month, month, day of week), six with seconds first, seven with the year last, or `@daily` and the like. */
+  readonly cron: string;
+  /** IANA name; `UTC` unless given. */
+  readonly timeZone?: string | undefined;
+  /** Of its batches; `{}` unless given. */
+  readonly payload?: unknown;
+  /** Which of the periods that passed while no instance ran get a batch: the latest `one` unless given. */
+  readonly catchUp?: Schedule['catchUp'] | undefined;
+  /** Unless given it stays as it is; a new schedule is not paused. */
+  readonly paused?: boolean | undefined;
+}
+
+/** Which schedule. */
+export interface ScheduleKey {
+  readonly name: string;
+  readonly tenant?: string | undefined;
+}
+
+/** Which schedules to list. */
+export interface ScheduleFilter {
+  /** All tenants unless given. */
+  readonly tenant?: string | undefined;
+  readonly dag?: string | undefined;
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+const CATCH_UPS: readonly unknown[] = ['one', 'all', 'none'] satisfies readonly Schedule['catchUp'][];
+const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
+
+/** Batches that start by the clock. Any instance may set schedules; those that poll start their batches. */
+export class Schedules {
+  readonly #store: ScheduleStore;
+  readonly #batches: BatchStore;
+  readonly #database: Database;
+  readonly #options: ResolvedOutboxOptions;
+  readonly #afterChange: () => void;
+
+  /**
+   * @param parts - of the outbox.
+   * @param options - the database, limits.
+   * @param afterChange - told when a schedule may be due earlier than it was.
+   */
+  constructor(
+    parts: { readonly schedules: ScheduleStore; readonly batches: BatchStore },
+    options: ResolvedOutboxOptions,
+    afterChange: () => void,
+  ) {
+    this.#store = parts.schedules;
+    this.#batches = parts.batches;
+    this.#database = options.database;
+    this.#options = options;
+    this.#afterChange = afterChange;
+  }
+
+  /**
+   * Makes a schedule, or changes the one of this name. With the same cron and time zone its next period stays, so that a program may set its
+   * schedules at every start; with another one, or when a pause ends, the next period is the first one from now on.
+   * @param input - see ScheduleInput.
+   * @throws MillraceError `SCHEDULE_INVALID`, `DAG_NOT_FOUND`, `BATCH_TOO_LARGE`, `ID_INVALID`, `PARAMETER_INVALID`, `BACKEND_UNAVAILABLE`.
+   */
+  async set(input: ScheduleInput): Promise<Schedule> {
+    const { dag } = input;
+    const change = this.#checked(input);
+    if (typeof dag !== 'string' || !(await this.#batches.hasDag(dag)))
+      throw ERRORS.create('DAG_NOT_FOUND', { dag: shown(dag) });
+    return this.#write(async (tx) => {
+      // Again when somebody else has stored one of this name between the two.
+      for (;;) {
+        const present = await this.#store.lock(tx, change.tenant, change.name);
+        const paused = input.paused ?? present?.paused ?? false;
+        const next = { ...change, paused, nextAt: await this.#nextAt(tx, change, paused, present) };
+        const stored = present ? await this.#store.update(tx, next) : await this.#store.insert(tx, next);
+        if (stored) return stored;
+      }
+    });
+  }
+
+  /**
+   * One schedule.
+   * @param key - name and tenant.
+   * @throws MillraceError `SCHEDULE_NOT_FOUND`.
+   */
+  async get({ name, tenant = NO_TENANT }: ScheduleKey): Promise<Schedule> {
+    const schedule = await this.#store.get(tenant, name);
+    if (!schedule) throw notFound(name);
+    return schedule;
+  }
+
+  /** Schedules in the order of tenant and name, a page at a time. */
+  async list({ cursor, limit, ...filter }: ScheduleFilter = {}): Promise<Page<Schedule>> {
+    const size = pageSize(limit);
+    const items = await this.#store.list({ ...filter, after: parseCursor(cursor), limit: size });
+    const last = items.length < size ? undefined : items.at(-1);
+    return { items, cursor: last && JSON.stringify([last.tenant, last.name]) };
+  }
+
+  /**
+   * Starts no more batches of a schedule until it is resumed. Periods that pass meanwhile get none.
+   * @param key - name and tenant.
+   * @throws MillraceError `SCHEDULE_NOT_FOUND`.
+   */
+  pause(key: ScheduleKey): Promise<Schedule> {
+    return this.#setPaused(key, true);
+  }
+
+  /**
+   * Ends a pause; the next batch is that of the first period from now on.
+   * @param key - name and tenant.
+   * @throws MillraceError `SCHEDULE_NOT_FOUND`.
+   */
+  resume(key: ScheduleKey): Promise<Schedule> {
+    return this.#setPaused(key, false);
+  }
+
+  /**
+   * Removes a schedule. Its batches stay.
+   * @param key - name and tenant.
+   * @returns whether there was one.
+   */
+  remove({ name, tenant = NO_TENANT }: ScheduleKey): Promise<boolean> {
+    return this.#store.remove(tenant, name);
+  }
+
+  #setPaused({ name, tenant = NO_TENANT }: ScheduleKey, paused: boolean): Promise<Schedule> {
+    return this.#write(async (tx) => {
+      const present = await this.#store.lock(tx, tenant, name);
+      if (!present) throw notFound(name);
+      if (present.paused === paused) return present;
+      const nextAt = await this.#nextAt(tx, present, paused, present);
+      return this.#store.update(tx, { ...present, payload: undefined, paused, nextAt });
+    });
+  }
+
+  async #write(work: (tx: Tx) => Promise<Schedule>): Promise<Schedule> {
+    const schedule = await this.#database.transaction(work, { retries: 3 });
+    this.#afterChange();
+    return schedule;
+  }
+
+  /** Under the lock: whatever was started of it is in `lastAt`. */
+  async #nextAt(
+    tx: Tx,
+    timing: Pick<ScheduleChange, 'name' | 'cron' | 'timeZone'>,
+    paused: boolean,
+    present: Schedule | undefined,
+  ): Promise<Date | undefined> {
+    const isSame = present?.cron === timing.cron && present.timeZone === timing.timeZone;
+    if (isSame && (paused || !present.paused)) return present.nextAt;
+    const now = await this.#store.now(tx);
+    // Not a period again that has had its batch, should the clock of the database have been set back.
+    const afterMs = Math.max(now.getTime(), present?.lastAt?.getTime() ?? 0);
+    const nextMs = periodAfter(timing, afterMs);
+    if (nextMs === undefined) throw invalid(timing.name, 'its cron never comes again');
+    return new Date(nextMs);
+  }
+
+  #checked(input: ScheduleInput): Omit<ScheduleChange, 'paused' | 'nextAt'> {
+    const { name, tenant, dag, cron, timeZone = 'UTC', payload = {}, catchUp = 'one', paused } = input;
+    const reason =
+      nameProblem(name) ??
+      timingProblem(cron, timeZone) ??
+      (CATCH_UPS.includes(catchUp) ? undefined : "its catchUp must be 'one', 'all' or 'none'") ??
+      (paused === undefined || typeof paused === 'boolean' ? undefined : 'paused must be true or false');
+    if (reason !== undefined) throw invalid(name, reason);
+    const checked = checkedText('tenant', tenant ?? NO_TENANT, 0, KEY_LENGTH_MAX);
+    requireKeyFits(checked, periodKey(name, 0));
+    const text = encodePayload(shown(dag), payload, this.#options.payloadBytesMax);
+    return { name, tenant: checked, dag, cron, timeZone, payload: text, catchUp };
+  }
+}
+
+const nameProblem = (name: unknown): string | undefined =>
+  typeof name === 'string' && name !== '' && name.length <= SCHEDULE_NAME_LENGTH_MAX && !CONTROL.test(name)
+    ? undefined
+    : `its name must be 1 to ${SCHEDULE_NAME_LENGTH_MAX} characters, without control characters`;
+
+const invalid = (name: unknown, reason: string) =>
+  ERRORS.create('SCHEDULE_INVALID', { schedule: shown(name), reason });
+
+const notFound = (name: unknown) => ERRORS.create('SCHEDULE_NOT_FOUND', { schedule: shown(name) });
+
+/** A cursor that is none of ours begins from the start. */
+function parseCursor(cursor: string | undefined): readonly [string, string] | undefined {
+  try {
+    const parts: unknown = JSON.parse(cursor ?? 'null');
+    if (!Array.isArray(parts) || parts.length !== 2 || parts.some((part) => typeof part !== 'string'))
+      return undefined;
+    return [parts[0], parts[1]];
+  } catch {
+    return undefined;
+  }
+}
