@@ -1,8 +1,8 @@
 import { hasEnded } from '@millrace/bulk-action';
 import type { Verdict } from '../registry.js';
+import { some } from '../some.js';
 import type { Evidence } from './evidence.js';
 import { jobsByName } from './plan.js';
-import { some } from './some.js';
 import { isFinal } from './tries.js';
 
 /**

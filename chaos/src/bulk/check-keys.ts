@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Verdict } from '../registry.js';
+import { some } from '../some.js';
 import type { Evidence, StoredKey } from './evidence.js';
 import { KEY_PREFIX } from './settings.js';
-import { some } from './some.js';
 
 const DOCUMENT = new URL('../../../docs/redis-keys.md', import.meta.url);
 

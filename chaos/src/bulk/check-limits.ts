@@ -1,7 +1,7 @@
 import type { Verdict } from '../registry.js';
+import { some } from '../some.js';
 import type { Evidence } from './evidence.js';
 import { jobName } from './plan.js';
-import { some } from './some.js';
 import { keptItsLease, type Try } from './tries.js';
 
 const WINDOW_MS = 1000;

@@ -1,6 +1,6 @@
 import type { Verdict } from '../registry.js';
+import { some } from '../some.js';
 import type { Evidence } from './evidence.js';
-import { some } from './some.js';
 import { isFinal, type SettledTry } from './tries.js';
 
 /**

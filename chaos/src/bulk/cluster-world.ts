@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { type BulkActionConfig, RedisKeyBuilder } from '@millrace/bulk-action';
 import { type Ledger, openLedger, type RedisCluster, startRedisCluster } from '@millrace/testkit';
+import { Crew } from '../crew.js';
 import type { ScenarioContext } from '../registry.js';
 import { BulkClient } from './client.js';
-import { Crew } from './crew.js';
-import { KEY_PREFIX } from './settings.js';
+import { KEY_PREFIX, type WorkerBrief } from './settings.js';
 
 /** A Redis Cluster of three masters and three replicas, worker processes, a client and the ledger. */
 export interface ClusterWorld extends AsyncDisposable {
@@ -35,7 +35,8 @@ export async function openClusterWorld(
   const ledger = openLedger(ledgerPath);
   const cluster = await startRedisCluster();
   const redis = { nodes: cluster.nodes.map(({ host, port }) => ({ host, port })) };
-  const crew = new Crew({ redis, ledger: ledgerPath, config }, ledger);
+  const brief: WorkerBrief = { redis, ledger: ledgerPath, config };
+  const crew = new Crew({ program: 'bulk-worker', brief, ledger });
   const client = new BulkClient(redis, config, ledger);
   const close = async () => {
     await crew[Symbol.asyncDispose]();

@@ -8,9 +8,10 @@ import {
   startTcpProxy,
   type TcpProxy,
 } from '@millrace/testkit';
+import { Crew } from '../crew.js';
 import type { ScenarioContext } from '../registry.js';
 import { BulkClient } from './client.js';
-import { Crew } from './crew.js';
+import type { WorkerBrief } from './settings.js';
 
 /** How the processes of a scenario are set up. */
 export interface WorldParts {
@@ -52,7 +53,8 @@ export async function openWorld({ folder }: ScenarioContext, parts: WorldParts):
   const redis = await startServer(redisArgs);
   const proxy = await startTcpProxy({ targetHost: redis.host, targetPort: redis.port });
   const place = { url: parts.viaProxy ? proxy.url('redis') : redis.url };
-  const crew = new Crew({ redis: place, ledger: ledgerPath, config: parts.config }, ledger);
+  const brief: WorkerBrief = { redis: place, ledger: ledgerPath, config: parts.config };
+  const crew = new Crew({ program: 'bulk-worker', brief, ledger });
   const client = new BulkClient(place, parts.config, ledger);
   const close = async () => {
     await crew[Symbol.asyncDispose]();

@@ -7,8 +7,8 @@ import { type Evidence, gatherEvidence } from '../bulk/evidence.js';
 import { checkAll, planFor, type Storm, underFire } from '../bulk/play.js';
 import { checkLiveness, measure, measureRecovery, type Recovery } from '../bulk/probe.js';
 import { bulkConfig, leaseMs } from '../bulk/settings.js';
-import { some } from '../bulk/some.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
+import { some } from '../some.js';
 
 const SLOTS = 10;
 const [WORKERS, SHORT_WORKERS] = [4, 2];

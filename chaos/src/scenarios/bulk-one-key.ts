@@ -6,9 +6,9 @@ import { type Evidence, gatherEvidence } from '../bulk/evidence.js';
 import { jobName, type Plan, type PlannedGroup, planJob } from '../bulk/plan.js';
 import { checkAll } from '../bulk/play.js';
 import { bulkConfig, type CallerBrief, leaseMs } from '../bulk/settings.js';
-import { some } from '../bulk/some.js';
 import { openWorld, type World } from '../bulk/world.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
+import { some } from '../some.js';
 
 const PROCESSES = 4;
 const CALLS = 100;

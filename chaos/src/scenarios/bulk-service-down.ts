@@ -4,8 +4,8 @@ import { CalledService, type ServiceAnswer } from '../bulk/called-service.js';
 import type { Evidence } from '../bulk/evidence.js';
 import { type Plan, planJob } from '../bulk/plan.js';
 import { planFor, runPlay, type Storm } from '../bulk/play.js';
-import { some } from '../bulk/some.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
+import { some } from '../some.js';
 
 const SLOTS = 15;
 const JOBS = 10_000;

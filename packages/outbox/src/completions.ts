@@ -1,13 +1,16 @@
+import { setMaxListeners } from 'node:events';
 import { type Clock, type Logger, sleep } from '@millrace/foundation';
 import type { Database } from '@millrace/postgres';
 import type { ResolvedOutboxOptions } from './options.js';
 import { isPassing } from './passing.js';
 import type { TaskEnd, TaskStore } from './postgres/task-store.js';
 
+/** Told whether the claim held; or what PostgreSQL says of a result that it cannot keep. */
+export type AfterWriting = (isEnded: boolean, error?: unknown) => void;
+
 interface Waiting {
   readonly end: TaskEnd;
-  readonly resolve: (ended: boolean) => void;
-  readonly reject: (error: unknown) => void;
+  readonly tell: AfterWriting;
 }
 
 /** Told after a group was written: how many other tasks can run now. */
@@ -49,25 +52,24 @@ export class Completions {
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#afterGroup = afterGroup;
+    // Every group that waits for the database listens to it.
+    setMaxListeners(0, this.#stopped.signal);
   }
 
   /**
    * Has an end written with the next group.
    * @param end - of a claimed task; its successors see a success.
-   * @returns whether the claim held.
-   * @throws what PostgreSQL says of a result it cannot keep.
+   * @param tell - see AfterWriting.
    */
-  add(end: TaskEnd): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ end, resolve, reject });
-      if (this.#waiting.length >= this.#options.completionsMax) this.#flush();
-      // The first goes at once, with what ends in the same moment; others gather while it is being written.
-      else
-        this.#cancelTimer ??= this.#clock.setTimer(
-          this.#writing === 0 ? 0 : this.#options.completionDelayMs,
-          () => this.#flush(),
-        );
-    });
+  add(end: TaskEnd, tell: AfterWriting): void {
+    this.#waiting.push({ end, tell });
+    if (this.#waiting.length >= this.#options.completionsMax) this.#flush();
+    // The first goes at once, with what ends in the same moment; others gather while it is being written.
+    else
+      this.#cancelTimer ??= this.#clock.setTimer(
+        this.#writing === 0 ? 0 : this.#options.completionDelayMs,
+        () => this.#flush(),
+      );
   }
 
   /** Gives up what cannot be written: its leases will end. */
@@ -99,7 +101,7 @@ export class Completions {
         const { ended, ready } = await this.#tasks.end(this.#database, ends);
         // The first try may have done it, and only its reply was lost.
         const before = isRepeated ? await this.#tasks.doneBefore(ends) : ended;
-        for (const { end, resolve } of group) resolve(ended.has(end.id) || before.has(end.id));
+        for (const { end, tell } of group) tell(ended.has(end.id) || before.has(end.id));
         this.#afterGroup(ready);
         return;
       } catch (error) {
@@ -110,7 +112,7 @@ export class Completions {
           'Completions could not be written yet',
         );
         if (await sleep(this.#clock, pauseMs, this.#stopped.signal)) continue;
-        for (const { resolve } of group) resolve(false);
+        for (const { tell } of group) tell(false);
         return;
       }
     }
@@ -119,7 +121,7 @@ export class Completions {
   /** One result that PostgreSQL refuses must not take the others with it. */
   async #separate(group: readonly Waiting[], error: unknown): Promise<void> {
     const [only] = group;
-    if (group.length === 1) only?.reject(error);
+    if (group.length === 1) only?.tell(false, error);
     else await Promise.all(group.map((one) => this.#write([one])));
   }
 }

@@ -113,6 +113,7 @@ export class Folder {
       const { hasMore, isLocked, ready } = await this.#database.transaction(
         async (tx) => {
           const folded = await this.#folds.foldJoins(tx, TICKS_MAX);
+          for (const id of folded.skip) await this.#tasks.lockDescendants(tx, id);
           return { ...folded, ready: folded.ready + (await this.#tasks.skip(tx, folded.skip)) };
         },
         { retries: 3 },

@@ -12,6 +12,9 @@ import { within } from './within.js';
 const FAILURE_PAUSE_MAX_MS = 2_000;
 const FAILURE_PAUSE_FIRST_MS = 50;
 
+/** Claims held at once, those whose handlers have ended included, are at most so many times the concurrency. */
+const UNWRITTEN_FACTOR = 3;
+
 /** The part of the grace period that is kept for giving back, whatever the handlers do. */
 const GIVING_BACK_SHARE = 0.2;
 
@@ -30,7 +33,6 @@ export class Poller implements Service {
   readonly #claims: Claims;
   readonly #lifecycle: Lifecycle;
   readonly #stopping = new AbortController();
-  readonly #runs = new Set<Promise<void>>();
   /** When others were last told of work, by DAG. */
   readonly #toldMs = new Map<string, number>();
   #busy = 0;
@@ -38,6 +40,7 @@ export class Poller implements Service {
   #hasMore = false;
   #isWoken = false;
   #wake: () => void = () => {};
+  #whenIdle: () => void = () => {};
   #loop: Promise<void> = Promise.resolve();
   #unlisten: () => void = () => {};
 
@@ -104,7 +107,7 @@ export class Poller implements Service {
     this.#stopping.abort();
     this.wake();
     this.#unlisten();
-    const ended = this.#loop.then(() => this.#allRuns());
+    const ended = this.#loop.then(() => this.#idle());
     if (!(await within(clock, gracePeriodMs * (1 - GIVING_BACK_SHARE), ended))) {
       this.#claims.abortAll();
       const isEnded = await within(clock, gracePeriodMs * GIVING_BACK_SHARE, ended);
@@ -114,15 +117,19 @@ export class Poller implements Service {
     this.#claims.stop();
   }
 
-  async #allRuns(): Promise<void> {
-    while (this.#runs.size > 0) await Promise.all(this.#runs);
+  /** Resolves when no task of this worker is left. */
+  #idle(): Promise<void> {
+    if (this.#claims.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#whenIdle = resolve;
+    });
   }
 
   async #run(): Promise<void> {
     let failures = 0;
     while (!this.#stopping.signal.aborted) {
       this.#isWoken = false;
-      const free = this.#options.concurrency - this.#busy;
+      const free = this.#free();
       try {
         if (free > 0) await this.#claim(free);
         failures = 0;
@@ -139,6 +146,12 @@ export class Poller implements Service {
       }
       await this.#pause();
     }
+  }
+
+  /** Slots without a task; none while the completions of too many others are still to be written. */
+  #free(): number {
+    const { concurrency } = this.#options;
+    return Math.min(concurrency - this.#busy, UNWRITTEN_FACTOR * concurrency - this.#claims.size);
   }
 
   async #claim(free: number): Promise<void> {
@@ -174,12 +187,12 @@ export class Poller implements Service {
       this.#busy--;
       this.#wake();
     };
-    const stop = this.#claims.hold(task);
-    const run = this.#runner.run(task, stop, free).finally(() => {
+    const ended = () => {
       this.#claims.release(task);
-      this.#runs.delete(run);
-    });
-    this.#runs.add(run);
+      if (this.#claims.size === 0) this.#whenIdle();
+      this.#wake();
+    };
+    this.#runner.run(task, this.#claims.hold(task), { free, ended });
   }
 
   /** Waits until it is worth looking again. */
@@ -189,7 +202,7 @@ export class Poller implements Service {
     const sinceMs = clock.monotonicMs();
     while (!this.#stopping.signal.aborted) {
       const pauseMs = claimPauseMs({
-        free: concurrency - this.#busy,
+        free: this.#free(),
         concurrency,
         isWoken: this.#isWoken,
         hasMore: this.#hasMore,

@@ -1,4 +1,5 @@
 import type { Database, Tx } from '@millrace/postgres';
+import { cronPeriods } from './cron-periods.js';
 import { ERRORS } from './errors.js';
 import type { Batch } from './model.js';
 import type { ResolvedOutboxOptions } from './options.js';
@@ -114,28 +115,25 @@ export class Scheduler {
   }
 
   async #turn(tx: Tx, due: DueSchedule): Promise<void> {
-    const { cron, timeZone, catchUp } = due;
-    const nowMs = due.now.getTime();
-    const { periods, nextMs } = scheduleTurn({
-      cron,
-      timeZone,
-      catchUp,
-      nowMs,
+    const turn = scheduleTurn({
+      periods: cronPeriods(due),
+      catchUp: due.catchUp,
+      nowMs: due.now.getTime(),
       nextMs: due.nextAt?.getTime(),
     });
     let started = 0;
     let tasks = 0;
     let last: Batch | undefined;
-    for (const period of periods) {
+    for (const period of turn.due) {
       if (tasks >= TASKS_PER_TURN_MAX) break;
       last = await this.#start(tx, due, period);
       tasks += last.taskCount;
       started++;
     }
-    const restMs = started < periods.length ? periods[started] : nextMs;
+    const restMs = started < turn.due.length ? turn.due[started] : turn.nextMs;
     await this.#schedules.advance(tx, due, {
       nextAt: dateOf(restMs),
-      lastAt: dateOf(periods[started - 1]),
+      lastAt: dateOf(turn.due[started - 1]),
       batchId: last?.id,
     });
   }

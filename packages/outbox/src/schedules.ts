@@ -2,13 +2,14 @@ import { NO_TENANT } from '@millrace/foundation';
 import type { Database, Tx } from '@millrace/postgres';
 import { checkedText, encodePayload, KEY_LENGTH_MAX, requireKeyFits } from './batch-input.js';
 import { pageSize } from './batches.js';
+import { cronPeriods, timingProblem } from './cron-periods.js';
 import { ERRORS } from './errors.js';
 import type { Page, Schedule } from './model.js';
 import type { ResolvedOutboxOptions } from './options.js';
 import type { BatchStore } from './postgres/batch-store.js';
 import type { ScheduleChange, ScheduleStore } from './postgres/schedule-store.js';
 import { shown } from './rules/name-problem.js';
-import { periodAfter, periodKey, SCHEDULE_NAME_LENGTH_MAX, timingProblem } from './rules/schedule.js';
+import { periodKey, SCHEDULE_NAME_LENGTH_MAX } from './rules/schedule.js';
 
 /** What a schedule is set to. */
 export interface ScheduleInput {
@@ -170,7 +171,7 @@ export class Schedules {
     const now = await this.#store.now(tx);
     // Not a period again that has had its batch, should the clock of the database have been set back.
     const afterMs = Math.max(now.getTime(), present?.lastAt?.getTime() ?? 0);
-    const nextMs = periodAfter(timing, afterMs);
+    const nextMs = cronPeriods(timing).after(afterMs);
     if (nextMs === undefined) throw invalid(timing.name, 'its cron never comes again');
     return new Date(nextMs);
   }

@@ -38,6 +38,3 @@ export const BATCH_MOVES: Readonly<Record<BatchStatus, readonly BatchStatus[]>> 
   FAILED: ['RUNNING'],
   ABORTED: ['RUNNING'],
 });
-
-/** Whether a task in this state will not be run any more, unless somebody asks for it. */
-export const hasEnded = (status: OutboxStatus): boolean => status !== 'READY' && status !== 'PROCESSING';

@@ -33,19 +33,11 @@ export class StopSwitch {
   }
 
   /**
-   * Waits for some work, but not after the switch was thrown: a handler that ignores it must not hold its slot for ever.
-   * @param work - of a handler; also something that is no promise.
-   * @throws what the work throws, or why the switch was thrown.
+   * Calls back when the switch is thrown, or at once when it was.
+   * @param listener - the only one; gets the reason.
    */
-  async during<T>(work: T | PromiseLike<T>): Promise<T> {
-    if (this.#reason) throw this.#reason.value;
-    if (!isThenable(work)) return work;
-    return new Promise<T>((resolve, reject) => {
-      this.#listener = reject;
-      work.then(resolve, reject);
-    });
+  onStop(listener: (reason: unknown) => void): void {
+    if (this.#reason) listener(this.#reason.value);
+    else this.#listener = listener;
   }
 }
-
-const isThenable = <T>(work: T | PromiseLike<T>): work is PromiseLike<T> =>
-  typeof (work as Partial<PromiseLike<T>> | null | undefined)?.then === 'function';

@@ -3,7 +3,7 @@ import { pgliteFolder, postgresSandbox } from '@millrace/testkit';
 import { migrateOutbox } from '../src/migrate.js';
 
 /** An empty place for databases of one kind. */
-export interface DatabasePlace extends AsyncDisposable {
+interface DatabasePlace extends AsyncDisposable {
   /** Opens the same data again and again; the embedded kind only while it is closed. */
   open(options?: DatabaseOptions): Database;
 }

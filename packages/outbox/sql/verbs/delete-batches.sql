@@ -3,7 +3,8 @@
 --   time they were to run at; a claim would drop them, but perhaps nobody polls their DAG any more.
 -- Parameters: $1 ids.
 -- Returns: how many batches and tasks.
--- Cost: a deletion per row, all by indexes. 100,000 tasks of one batch on two busy cores: PRUNE_COST.
+-- Cost: a deletion per row, all by indexes. 100,000 tasks of one aborted batch, entries included, on two busy
+--   cores: 1.6 s.
 WITH tasks AS MATERIALIZED (
   SELECT id, dag, status, pre_cnt, visible_at FROM {schema}.outbox_evt WHERE batch_id = ANY ($1::bigint[])
 ), entries AS (

@@ -1,4 +1,4 @@
--- Locks what the end of a task may change: itself and everything behind it that is open, in the order of the ids.
+-- Locks what the end of a task may change: itself and everything behind it that has not started, in the order of the ids.
 -- Level by level, as the ends themselves go, two transactions could take the same rows in different orders and wait for each other.
 -- Parameters: $1 id of the task.
 -- Returns: nothing of use.
@@ -16,7 +16,7 @@ WITH RECURSIVE start AS (
   ) d
 ), held AS (
   SELECT e.id FROM {schema}.outbox_evt e JOIN start s ON e.batch_id = s.batch_id
-  WHERE e.task_key IN (SELECT task_key FROM behind) AND e.status IN ('READY', 'PROCESSING')
+  WHERE e.task_key IN (SELECT task_key FROM behind) AND (e.status = 'READY' OR e.id = $1::bigint)
   ORDER BY e.id FOR UPDATE OF e
 )
 SELECT count(*)::integer AS held FROM held

@@ -1,8 +1,8 @@
 import { printable } from '@millrace/foundation';
 
 /** The longest name of a DAG, and the longest key of a task. */
-export const DAG_NAME_LENGTH_MAX = 100;
-export const TASK_KEY_LENGTH_MAX = 200;
+const DAG_NAME_LENGTH_MAX = 100;
+const TASK_KEY_LENGTH_MAX = 200;
 
 /** Enough of a key to find it, so that a long one leaves room for the rest of the message. */
 const SHOWN_CHARACTERS_MAX = 60;

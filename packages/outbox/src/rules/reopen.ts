@@ -1,7 +1,7 @@
 import type { FailurePolicy, OutboxStatus } from '../model.js';
 
 /** A task of a batch, as a retry sees it. */
-export interface TaskState {
+interface TaskState {
   readonly key: string;
   readonly status: OutboxStatus;
   readonly skippedBy?: 'condition' | 'cascade' | undefined;

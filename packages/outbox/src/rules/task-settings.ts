@@ -19,7 +19,7 @@ export type TaskRun =
   | ((context: TaskContext<never, never>) => unknown);
 
 /** Whether a task is to be run at all, by the results of what it depends on. */
-export type TaskCondition = (inputs: never) => boolean | Promise<boolean>;
+type TaskCondition = (inputs: never) => boolean | Promise<boolean>;
 
 /** A task as the user wrote it, with every default filled in. */
 export interface TaskSettings {

@@ -9,6 +9,7 @@ import { lifecycleSuite } from './lifecycle-suite.js';
 import { operationsSuite } from './operations-suite.js';
 import { policiesSuite } from './policies-suite.js';
 import { pusherSuite } from './pusher-suite.js';
+import { retentionSuite } from './retention-suite.js';
 import { retrySuite } from './retry-suite.js';
 import { runSuite } from './run-suite.js';
 import { schedulesSuite } from './schedules-suite.js';
@@ -28,6 +29,7 @@ const SUITES = {
   onBatchEnd: batchEndSuite,
   'start and stop': lifecycleSuite,
   schedules: schedulesSuite,
+  retention: retentionSuite,
   size: sizeSuite,
 };
 

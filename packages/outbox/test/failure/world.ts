@@ -8,7 +8,7 @@ import { Statements } from '../../src/postgres/statements.js';
 import { findViolations, type InvariantOptions } from '../check-invariants.js';
 
 /** A row that a transactional handler has written. */
-export interface Effect {
+interface Effect {
   readonly batch: string;
   readonly task: string;
   /** Who wrote it, when a test tells several apart. */
@@ -37,7 +37,7 @@ export interface World {
 }
 
 /** A task as its row has it. */
-export interface StoredTask {
+interface StoredTask {
   readonly status: string;
   readonly attempts: number;
   readonly lost_cnt: number;

@@ -3,7 +3,7 @@ import { ERRORS as DATABASE_ERRORS } from '@millrace/postgres';
 import { latch, ManualClock } from '@millrace/testkit';
 import { type OpenMetricsContentType, Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { type BacklogView, OutboxEvents } from '../../src/index.js';
+import { type BacklogView, OutboxEvents, type VacuumWatch } from '../../src/index.js';
 import { registerMetrics } from '../../src/metrics/index.js';
 import { scrape } from './scraping.js';
 
@@ -26,11 +26,14 @@ const SEEN: BacklogView = {
 };
 
 /** Metrics of an outbox whose database says what the test wants. */
-function measured(backlog: () => Promise<BacklogView> = async () => SEEN) {
+function measured(
+  backlog: () => Promise<BacklogView> = async () => SEEN,
+  look: VacuumWatch['look'] = async () => ({ ageMs: 42, holder: undefined }),
+) {
   const clock = new ManualClock();
   const events = new OutboxEvents();
   const registry = new Registry();
-  const vacuum = { look: async () => ({ ageMs: 42, holder: undefined }) };
+  const vacuum = { look };
   const outbox = { events, batches: { backlog }, vacuum };
   return { clock, events, registry, register: () => registerMetrics(registry, outbox, { clock }) };
 }
@@ -180,10 +183,14 @@ describe('outbox: gauges while the database is away', () => {
 
   it('outbox: it breaks no scrape: the last values stay, and there is no line before the first', async () => {
     let isAway = true;
-    const { registry, register } = measured(async () => {
+    const answer = async <T>(value: T): Promise<T> => {
       if (isAway) throw unavailable();
-      return SEEN;
-    });
+      return value;
+    };
+    const { registry, register } = measured(
+      () => answer(SEEN),
+      () => answer({ ageMs: 42, holder: undefined }),
+    );
     register();
     const before = await scrape(registry);
     expect(Object.keys(before).filter((name) => /backlog|oldest/.test(name))).toEqual([]);
@@ -194,6 +201,7 @@ describe('outbox: gauges while the database is away', () => {
     expect(await scrape(registry)).toMatchObject({
       'outbox_backlog{status="ready"}': 2,
       outbox_oldest_ready_age_ms: 1234.5,
+      outbox_oldest_transaction_age_ms: 42,
     });
   });
 

@@ -1,5 +1,9 @@
+import { seededRng, sleep, systemClock } from '@millrace/foundation';
+import { PgDatabase } from '@millrace/postgres';
+import { postgresSandbox, startTcpProxy } from '@millrace/testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { migrateOutbox } from '../../src/migrate.js';
 import { openOutboxDatabase, type PlaceKind, pglitePlace, postgresPlace } from '../open-outbox.js';
 import { type DagLimits, randomDag } from './random-dag.js';
 import { type Ground, runDag } from './run-dag.js';
@@ -12,19 +16,49 @@ const SEED = process.env.MILLRACE_DAG_SEED;
 
 const POLLERS = 4;
 
-async function check(place: PlaceKind, limits: DagLimits & { readonly numRuns: number }): Promise<void> {
+/** How often all connections are cut while a DAG runs. */
+const CUTS = 6;
+
+interface Limits extends DagLimits {
+  readonly numRuns: number;
+}
+
+async function check(place: PlaceKind, limits: Limits): Promise<void> {
   await using opened = await openOutboxDatabase(place, { poolSize: 10 });
   const { database, schema } = opened;
   await database.query('CREATE TABLE effect (dag text, task text)');
   const more =
     place.kind === 'postgres' ? Array.from({ length: POLLERS - 1 }, () => opened.openAnother()) : [];
-  const ground: Ground = { databases: [database, ...more], schema };
+  await assertOn({ databases: [database, ...more], schema }, limits);
+}
+
+/** The same with a network between each poller and PostgreSQL that breaks again and again. */
+async function checkDisturbed(limits: Limits): Promise<void> {
+  await using sandbox = await postgresSandbox();
+  const address = new URL(sandbox.url);
+  await using proxy = await startTcpProxy({ targetHost: address.hostname, targetPort: Number(address.port) });
+  address.host = `127.0.0.1:${proxy.port}`;
+  const open = () => new PgDatabase({ url: address.href, poolSize: 10, reconnectMaxMs: 50 });
+  await using database = open();
+  await using other = open();
+  await migrateOutbox(database, { schema: 'disturbed' });
+  await database.query('CREATE TABLE effect (dag text, task text)');
+  const rng = seededRng('cuts');
+  const disturb = async (signal: AbortSignal) => {
+    // Not for ever: the pause after a loss grows each time.
+    for (let cuts = 0; cuts < CUTS && (await sleep(systemClock, rng.integer(10, 150), signal)); cuts++)
+      proxy.cut();
+  };
+  await assertOn({ databases: [database, other], schema: 'disturbed', disturb }, limits);
+}
+
+async function assertOn(ground: Ground, { numRuns, ...limits }: Limits): Promise<void> {
   await fc.assert(
     fc.asyncProperty(randomDag(limits), async (tasks) => {
       expect(await runDag(ground, tasks)).toEqual([]);
     }),
     {
-      numRuns: limits.numRuns * FACTOR,
+      numRuns: numRuns * FACTOR,
       ...(SEED === undefined ? { endOnFailure: true } : { seed: Number(SEED) }),
     },
   );
@@ -54,4 +88,12 @@ it(
     timeout,
   },
   () => check(pglitePlace, { tasksMax: 25, numRuns: 3 }),
+);
+
+it(
+  'outbox OB-1, OB-6, OB-7, OB-8, OB-10: random DAGs of every join, policy and condition: the same while connections are cut at random (PostgreSQL, 2 pollers)',
+  {
+    timeout,
+  },
+  () => checkDisturbed({ tasksMax: 60, numRuns: 2 }),
 );

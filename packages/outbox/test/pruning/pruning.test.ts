@@ -188,6 +188,25 @@ describe('outbox: pruning', () => {
     await pruneAll(async () => (await stillThere([locked])) === 0);
   }, 30_000);
 
+  it('outbox: retention: a retry that waits behind a pruner finds no batch', async () => {
+    const [id = ''] = await startMany('bad', 1, 'behind');
+    await ended([id]);
+    await age(id, 25);
+    const database = databases[0] as Database;
+    const store = new PruneStore(database, new Statements(world.schema));
+    let retry: Promise<unknown> | undefined;
+    await database.transaction(async (tx) => {
+      const locked = await store.lockEnded(tx, RETENTION_MS, 10);
+      expect(locked).toEqual([{ id, taskCount: 2 }]);
+      expect(await store.deleteBatches(tx, [id])).toEqual({ batches: 1, tasks: 2 });
+      retry = outbox.batches.retry(id);
+      retry.catch(() => {});
+      await eventually('the retry to wait', async () => (await count('pg_locks WHERE NOT granted')) > 0);
+    });
+    await expect(retry).rejects.toMatchObject({ code: 'BATCH_NOT_FOUND' });
+    expect(await orphans()).toBe(0);
+  });
+
   it('outbox: retention: 0 keeps everything', async () => {
     const [id = ''] = await startMany('good', 1, 'for-ever');
     await ended([id]);

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cronPeriods, timingProblem } from '../../src/cron-periods.js';
 import {
   type CatchUp,
-  periodAfter,
   SCHEDULE_CATCH_UP_MAX,
   SCHEDULE_LATE_MAX_MS,
   type ScheduleTurn,
   scheduleTurn,
-  timingProblem,
 } from '../../src/rules/schedule.js';
 
 const at = (iso: string): number => Date.parse(iso);
@@ -84,10 +83,15 @@ function settle(
   let nextMs: number | undefined = firstMs;
   let turns = 0;
   while (nextMs !== undefined && nextMs <= nowMs) {
-    const turn: ScheduleTurn = scheduleTurn({ cron, timeZone, catchUp, nextMs, nowMs });
-    expect(turn.periods.length).toBeLessThanOrEqual(SCHEDULE_CATCH_UP_MAX);
+    const turn: ScheduleTurn = scheduleTurn({
+      periods: cronPeriods({ cron, timeZone }),
+      catchUp,
+      nextMs,
+      nowMs,
+    });
+    expect(turn.due.length).toBeLessThanOrEqual(SCHEDULE_CATCH_UP_MAX);
     expect(turn.nextMs === undefined || turn.nextMs > nextMs).toBe(true);
-    periods.push(...turn.periods);
+    periods.push(...turn.due);
     nextMs = turn.nextMs;
     turns++;
   }
@@ -131,10 +135,10 @@ describe('outbox: what a schedule does now', () => {
         (timetable, timeZone, change, offsetS, downMs) => {
           const { cron } = timetable;
           const fromMs = at(change) + offsetS * 1_000;
-          const firstMs = periodAfter({ cron, timeZone }, fromMs) as number;
+          const firstMs = cronPeriods({ cron, timeZone }).after(fromMs) as number;
           const nowMs = firstMs + downMs;
           const due = bruteForce(timetable, timeZone, fromMs + 1, nowMs);
-          const next = periodAfter({ cron, timeZone }, nowMs);
+          const next = cronPeriods({ cron, timeZone }).after(nowMs);
           expect(due[0]).toBe(firstMs);
           expect(next).toBeGreaterThan(nowMs);
 
@@ -154,14 +158,14 @@ describe('outbox: what a schedule does now', () => {
   });
 
   it('outbox: schedules: before it is due, and when nothing ever comes again, nothing happens', () => {
-    const timing = { cron: '0 0 * * *', timeZone: 'UTC', catchUp: 'all' } as const;
+    const state = { periods: cronPeriods({ cron: '0 0 * * *', timeZone: 'UTC' }), catchUp: 'all' } as const;
     const nextMs = at('2026-06-02T00:00:00Z');
-    expect(scheduleTurn({ ...timing, nextMs, nowMs: nextMs - 1 })).toEqual({ periods: [], nextMs });
-    expect(scheduleTurn({ ...timing, nextMs, nowMs: nextMs })).toEqual({
-      periods: [nextMs],
+    expect(scheduleTurn({ ...state, nextMs, nowMs: nextMs - 1 })).toEqual({ due: [], nextMs });
+    expect(scheduleTurn({ ...state, nextMs, nowMs: nextMs })).toEqual({
+      due: [nextMs],
       nextMs: at('2026-06-03T00:00:00Z'),
     });
-    expect(scheduleTurn({ ...timing, nextMs: undefined, nowMs: nextMs }).periods).toEqual([]);
+    expect(scheduleTurn({ ...state, nextMs: undefined, nowMs: nextMs }).due).toEqual([]);
   });
 
   it.each(['one', 'all', 'none'] as const)(
@@ -169,29 +173,30 @@ describe('outbox: what a schedule does now', () => {
     (catchUp) => {
       const timing = { cron: '0 0 12 1 6 * 2026', timeZone: 'Europe/Berlin' };
       const last = at('2026-06-01T10:00:00Z');
-      expect(periodAfter(timing, at('2026-01-01T00:00:00Z'))).toBe(last);
-      expect(scheduleTurn({ ...timing, catchUp, nextMs: last, nowMs: last + 5_000 })).toEqual({
-        periods: [last],
+      expect(cronPeriods(timing).after(at('2026-01-01T00:00:00Z'))).toBe(last);
+      expect(
+        scheduleTurn({ periods: cronPeriods(timing), catchUp, nextMs: last, nowMs: last + 5_000 }),
+      ).toEqual({
+        due: [last],
         nextMs: undefined,
       });
-      expect(periodAfter(timing, last)).toBeUndefined();
+      expect(cronPeriods(timing).after(last)).toBeUndefined();
     },
   );
 
   it('outbox: schedules: a year of missed seconds costs one turn with `one`, and `all` takes a bounded number', () => {
     const nextMs = at('2026-01-01T00:00:00Z');
     const state = {
-      cron: '* * * * * *',
-      timeZone: 'Europe/Berlin',
+      periods: cronPeriods({ cron: '* * * * * *', timeZone: 'Europe/Berlin' }),
       nextMs,
       nowMs: at('2027-01-01T00:00:00.700Z'),
     };
     expect(scheduleTurn({ ...state, catchUp: 'one' })).toEqual({
-      periods: [at('2027-01-01T00:00:00Z')],
+      due: [at('2027-01-01T00:00:00Z')],
       nextMs: at('2027-01-01T00:00:01Z'),
     });
-    const { periods, nextMs: rest } = scheduleTurn({ ...state, catchUp: 'all' });
-    expect(periods).toHaveLength(SCHEDULE_CATCH_UP_MAX);
+    const { due, nextMs: rest } = scheduleTurn({ ...state, catchUp: 'all' });
+    expect(due).toHaveLength(SCHEDULE_CATCH_UP_MAX);
     expect(rest).toBe(nextMs + SCHEDULE_CATCH_UP_MAX * 1_000);
   });
 });
@@ -199,7 +204,8 @@ describe('outbox: what a schedule does now', () => {
 describe('outbox: schedules over changes of the clocks', () => {
   const days = (cron: string, timeZone: string, from: string, until: string) =>
     shown(
-      settle(cron, timeZone, 'all', periodAfter({ cron, timeZone }, at(from)) as number, at(until)).periods,
+      settle(cron, timeZone, 'all', cronPeriods({ cron, timeZone }).after(at(from)) as number, at(until))
+        .periods,
     );
 
   it('outbox: schedules: a fixed time of day runs once a day where the clocks skip it', () => {

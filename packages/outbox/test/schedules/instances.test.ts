@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cronPeriods, type ScheduleTiming } from '../../src/cron-periods.js';
 import { type Batch, defineDag, type Outbox, type ScheduleInput, task } from '../../src/index.js';
-import { periodAfter, type ScheduleTiming } from '../../src/rules/schedule.js';
 import { eventually, type OpenWorld, openWorld } from '../failure/world.js';
 
 const DAY_MS = 86_400_000;
@@ -38,7 +38,7 @@ const waitingFor = async (locktype: string) =>
 async function setMissed(input: Partial<ScheduleInput> & { name: string }, from: Date): Promise<Date> {
   const { cron = '@daily', timeZone = 'UTC', name } = input;
   await outbox.schedules.set({ dag: DAG.name, ...input, cron, timeZone, paused: true });
-  const first = new Date(periodAfter({ cron, timeZone }, from.getTime()) as number);
+  const first = new Date(cronPeriods({ cron, timeZone }).after(from.getTime()) as number);
   await rows(
     'UPDATE {schema}.outbox_schedule SET next_at = $2, look_at = $2, paused = false WHERE name = $1',
     [name, first],
@@ -63,9 +63,10 @@ const periodsOf = (batches: readonly Batch[]) => batches.map(({ bizKey }) => biz
 /** Each period from the first until then, by stepping. */
 function expectedPeriods(timing: ScheduleTiming, first: Date, until: Date): string[] {
   const found: string[] = [];
+  const periods = cronPeriods(timing);
   for (let ms: number | undefined = first.getTime(); ms !== undefined && ms <= until.getTime(); ) {
     found.push(new Date(ms).toISOString());
-    ms = periodAfter(timing, ms);
+    ms = periods.after(ms);
   }
   return found;
 }

@@ -3,9 +3,17 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { wait } from '@millrace/async-utils';
 import type { Ledger } from '@millrace/testkit';
-import type { WorkerBrief } from './settings.js';
 
-const program = fileURLToPath(new URL('../children/bulk-worker.js', import.meta.url));
+/** What every process of a crew is. */
+export interface CrewParts {
+  /** A file of `children`, without its ending. */
+  readonly program: string;
+  /** What every one is told, as JSON on its command line. */
+  readonly brief: object;
+  /** Where deaths and pauses are written down. */
+  readonly ledger: Ledger;
+}
+
 const UP_WITHIN_MS = 20_000;
 const ENDS_WITHIN_MS = 15_000;
 /** A worker that cannot even start (Redis is away) is tried again after a while, but not for ever. */
@@ -17,19 +25,17 @@ const STARTS_MAX = 80;
  * died, who was paused, and who was woken.
  */
 export class Crew implements AsyncDisposable {
-  readonly #brief: WorkerBrief;
+  readonly #command: readonly string[];
   readonly #ledger: Ledger;
   readonly #places: ChildProcess[] = [];
   readonly #starting = new Set<Promise<unknown>>();
   #stopping = false;
   #deaths = 0;
 
-  /**
-   * @param brief - what every worker is told.
-   * @param ledger - where deaths and pauses are written down.
-   */
-  constructor(brief: WorkerBrief, ledger: Ledger) {
-    this.#brief = brief;
+  /** @param parts - see CrewParts. */
+  constructor({ program, brief, ledger }: CrewParts) {
+    const file = fileURLToPath(new URL(`./children/${program}.js`, import.meta.url));
+    this.#command = [file, JSON.stringify(brief)];
     this.#ledger = ledger;
   }
 
@@ -41,6 +47,11 @@ export class Crew implements AsyncDisposable {
   /** How many there are. */
   get size(): number {
     return this.#places.length;
+  }
+
+  /** Their process ids by place, of the starting ones too. */
+  get pids(): readonly number[] {
+    return this.#places.map(({ pid = 0 }) => pid);
   }
 
   /**
@@ -140,7 +151,7 @@ export class Crew implements AsyncDisposable {
 
   async #keepTrying(place: number): Promise<void> {
     for (let starts = 0; starts < STARTS_MAX && !this.#stopping; starts++) {
-      const worker = spawn(process.execPath, [program, JSON.stringify(this.#brief)], { stdio: STDIO });
+      const worker = spawn(process.execPath, this.#command, { stdio: STDIO });
       this.#places[place] = worker;
       if (await isUp(worker)) {
         worker.once('exit', () => this.#replace(place, worker));

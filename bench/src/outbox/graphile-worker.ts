@@ -1,0 +1,81 @@
+import { type Job, Logger, makeWorkerUtils, run, type TaskList } from 'graphile-worker';
+import { inBatches, payloadOf, sequence } from '../bulk/jobs.js';
+import type { Contender, WorkerOptions } from './contender.js';
+import { EFFECT_NAME, INSERT_EFFECT } from './effects.js';
+import { administer, databaseUrl } from './server.js';
+
+const TASK = 'noop';
+const BATCH = 1000;
+/** Beside the jobs: one connection listens, one looks for jobs. */
+const CONNECTIONS_BESIDE = 2;
+const logger = new Logger(() => () => {});
+const jobOf = (index: number) => ({ identifier: TASK, payload: payloadOf(index) });
+
+/** Completions are written in groups, of those that end in the same turn of the event loop. */
+const GROUPED = { completeJobBatchDelay: 0, failJobBatchDelay: 0 };
+
+function handlers({ effect, onTask }: WorkerOptions): TaskList {
+  if (!effect) return { [TASK]: async () => onTask() };
+  return {
+    async [TASK](_payload, { job, withPgClient }) {
+      await withPgClient((client) => client.query(insertOf(job)));
+      onTask();
+    },
+  };
+}
+
+const insertOf = ({ id }: Job) => ({ name: EFFECT_NAME, text: INSERT_EFFECT, values: [id] });
+
+/**
+ * graphile-worker.
+ * @param localQueue - how many jobs it fetches at a time; none: each worker fetches its own job and completes it by itself.
+ */
+export const graphileWorker = (localQueue?: number): Contender => ({
+  name: localQueue === undefined ? 'graphile-worker' : `graphile-worker, localQueue ${localQueue}`,
+  anyOpen: 'SELECT EXISTS (SELECT FROM graphile_worker._private_jobs) AS open',
+
+  async empty() {
+    const utils = await makeWorkerUtils({ connectionString: await databaseUrl(), logger });
+    await utils.migrate();
+    await utils.release();
+    await administer('TRUNCATE graphile_worker._private_jobs');
+  },
+
+  async openProducer() {
+    const utils = await makeWorkerUtils({ connectionString: await databaseUrl(), logger });
+    return {
+      insert: (tasks) =>
+        inBatches({ total: tasks, size: BATCH, underWay: 1 }, (from, count) =>
+          utils.addJobs(sequence(from, count, jobOf)),
+        ),
+      close: async () => utils.release(),
+    };
+  },
+
+  async openWorker(options) {
+    const { concurrency } = options;
+    const connectionString = await databaseUrl();
+    const worker = {
+      connectionString,
+      concurrentJobs: concurrency,
+      maxPoolSize: Math.max(10, concurrency + CONNECTIONS_BESIDE),
+      ...(localQueue !== undefined && { localQueue: { size: localQueue }, ...GROUPED }),
+    };
+    let stop = async () => {};
+    return {
+      async start() {
+        const runner = await run({
+          preset: { worker },
+          taskList: handlers(options),
+          logger,
+          noHandleSignals: true,
+        });
+        stop = () => runner.stop();
+      },
+      close: () => stop(),
+    };
+  },
+});
+
+// Otherwise it writes a line for each job to the console, whatever its logger says.
+process.env.NO_LOG_SUCCESS = '1';

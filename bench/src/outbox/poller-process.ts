@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { ChainBrief, Step } from './chain.js';
+
+const PROGRAM = fileURLToPath(new URL('./poller-child.js', import.meta.url));
+const ANSWER_WITHIN_MS = 30_000;
+
+/** What a poller process is told. */
+export interface PollerBrief extends ChainBrief {
+  readonly url: string;
+}
+
+/** An outbox that runs chains in a process of its own. */
+export interface PollerProcess {
+  /** The steps that ran there. */
+  report(): Promise<readonly Step[]>;
+  stop(): Promise<void>;
+}
+
+/** Starts a poller process; it polls when this returns. */
+export async function startPoller(brief: PollerBrief): Promise<PollerProcess> {
+  const child = spawn(process.execPath, [PROGRAM, JSON.stringify(brief)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+  };
+  try {
+    await answerOf(child);
+  } catch (error) {
+    await kill();
+    throw error;
+  }
+  return {
+    async report() {
+      child.send('report');
+      return (await answerOf(child)) as readonly Step[];
+    },
+    async stop() {
+      const gone = once(child, 'exit');
+      child.send('stop');
+      await gone;
+    },
+  };
+}
+
+/** What it says next; a child that ends instead is an error, not a wait. */
+async function answerOf(child: ChildProcess): Promise<unknown> {
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), ANSWER_WITHIN_MS);
+  const { signal } = over;
+  const said = once(child, 'message', { signal }).then(([answer]) => answer);
+  const ended = once(child, 'exit', { signal }).then(([code]) => {
+    throw new Error(`the poller process ended with ${code}`);
+  });
+  said.catch(() => {}); // Whichever comes second is aborted.
+  ended.catch(() => {});
+  try {
+    return await Promise.race([said, ended]);
+  } finally {
+    clearTimeout(timer);
+    over.abort();
+  }
+}

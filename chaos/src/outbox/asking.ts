@@ -1,0 +1,21 @@
+import pg from 'pg';
+
+/**
+ * Asks PostgreSQL something, past everything that is tested.
+ * @param url - where it is.
+ * @param ask - gets a connection of its own.
+ */
+export async function asking<T>(url: string, ask: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 2000,
+    query_timeout: 10_000,
+  });
+  client.on('error', () => {}); // Told by the call that fails.
+  try {
+    await client.connect();
+    return await ask(client);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs';
+import { type DagDefinition, defineDag, Outbox, task } from '@millrace/outbox';
+import { PgDatabase } from '@millrace/postgres';
+import { type Ledger, openLedger } from '@millrace/testkit';
+import { Performer } from './perform.js';
+import type { Plan } from './plan.js';
+import { applicationOf, CALL_TIMEOUT_MS, type OutboxBrief, SLOTS } from './settings.js';
+import type { PlannedDag, PlannedTask } from './shapes.js';
+
+/** One process' own part of the outbox. */
+export interface OpenedOutbox {
+  readonly outbox: Outbox;
+  readonly database: PgDatabase;
+  readonly ledger: Ledger;
+  readonly plan: Plan;
+  close(): Promise<void>;
+}
+
+/** Beside the handlers: what the outbox itself needs, and one for the caller. */
+const CONNECTIONS_BESIDE = 4;
+/** As short as makes a failed try be over within a scenario. */
+const BACKOFF_MS = 100;
+
+/**
+ * Makes the outbox of one process; nothing is started.
+ * @param brief - where PostgreSQL, the plan and the ledger are.
+ * @param poll - whether it runs tasks.
+ */
+export function openOutbox(brief: OutboxBrief, poll: boolean): OpenedOutbox {
+  const plan = JSON.parse(readFileSync(brief.plan, 'utf8')) as Plan;
+  const ledger = openLedger(brief.ledger);
+  const database = new PgDatabase({
+    url: brief.url,
+    poolSize: (poll ? SLOTS : 0) + CONNECTIONS_BESIDE,
+    callTimeoutMs: CALL_TIMEOUT_MS,
+    applicationName: applicationOf(process.pid),
+  });
+  const performer = new Performer(ledger, brief.marks);
+  const outbox = new Outbox({
+    database,
+    dags: plan.dags.map((dag) => definitionOf(dag, performer)),
+    poll,
+    concurrency: SLOTS,
+    leaseMs: brief.leaseMs,
+  });
+  const close = async () => {
+    await outbox.stop();
+    await database.stop();
+  };
+  return { outbox, database, ledger, plan, close };
+}
+
+/**
+ * Starts it as the work of a child process: says `up` to the parent when it has started, drains on SIGTERM, and does not
+ * outlive its parent. One that cannot start (PostgreSQL is away) ends, and its parent tries again.
+ * @param opened - what is started.
+ */
+export async function serveParent({ outbox, ledger, close }: OpenedOutbox): Promise<void> {
+  process.on('disconnect', () => process.exit(1));
+  process.once('SIGTERM', async () => {
+    await close();
+    process.removeAllListeners('disconnect');
+    process.disconnect();
+  });
+  try {
+    await outbox.start();
+  } catch (error) {
+    ledger.append({ kind: 'not-started', error: String(error).slice(0, 300) });
+    process.exit(1);
+  }
+  process.send?.('up');
+}
+
+/**
+ * A planned DAG as the outbox is told of it.
+ * @param dag - as it was drawn.
+ * @param performer - runs its tasks.
+ */
+export function definitionOf(dag: PlannedDag, performer: Performer): DagDefinition {
+  const defined = dag.tasks.filter(({ addedBy }) => addedBy === undefined);
+  const isDefined = (key: string) => defined.some((other) => other.key === key);
+  const settings = ({ after }: PlannedTask) => ({
+    after: after.filter(isDefined),
+    backoffMs: BACKOFF_MS,
+  });
+  return defineDag(
+    dag.name,
+    defined.map((each) => [
+      each.key,
+      each.mode === 'external'
+        ? task({
+            ...settings(each),
+            mode: 'external',
+            run: (context) => performer.external(dag, context as never),
+          })
+        : task({ ...settings(each), run: (context) => performer.transactional(dag, context as never) }),
+    ]),
+  );
+}

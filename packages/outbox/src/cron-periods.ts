@@ -1,0 +1,60 @@
+import { Cron } from 'croner';
+import type { Periods } from './rules/schedule.js';
+
+/** When a schedule is due. */
+export interface ScheduleTiming {
+  /** Five fields, or six with seconds first, or seven with the year last. */
+  readonly cron: string;
+  /** IANA name. */
+  readonly timeZone: string;
+}
+
+const CRON_LENGTH_MAX = 200;
+const TIME_ZONE_LENGTH_MAX = 100;
+const SECOND_MS = 1_000;
+
+/**
+ * Why a schedule cannot be used.
+ * @param cron - anything.
+ * @param timeZone - anything.
+ * @returns what is wrong, or undefined.
+ */
+export function timingProblem(cron: unknown, timeZone: unknown): string | undefined {
+  if (typeof timeZone !== 'string' || timeZone.length > TIME_ZONE_LENGTH_MAX || !isTimeZone(timeZone))
+    return "its timeZone must be a name such as 'UTC' or 'Europe/Berlin', known to this process";
+  if (typeof cron !== 'string' || cron.length > CRON_LENGTH_MAX)
+    return `its cron must be a text of up to ${CRON_LENGTH_MAX} characters, such as '30 2 * * *'`;
+  try {
+    if (parsed({ cron, timeZone }).getOnce() === null) return undefined;
+    return "its cron must be an expression such as '30 2 * * *', not one point in time";
+  } catch (error) {
+    return `its cron is no expression: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/**
+ * The periods of a cron expression. DST as Vixie cron has it: one fixed time of day runs once a day, also when the clocks skip it (then at the first
+ * time after the gap) or show it twice (then the first time); with a step, list or range skipped times are left out and repeated ones come twice, so
+ * that the distance stays even.
+ * @param timing - without problem.
+ */
+export function cronPeriods(timing: ScheduleTiming): Periods {
+  const cron = parsed(timing);
+  return {
+    after: (ms) => cron.nextRun(new Date(ms))?.getTime(),
+    // croner looks before the whole second it is given.
+    until: (ms) => cron.previousRuns(1, new Date((Math.floor(ms / SECOND_MS) + 1) * SECOND_MS))[0]?.getTime(),
+  };
+}
+
+/** Without a function it sets no timer. */
+const parsed = ({ cron, timeZone }: ScheduleTiming): Cron => new Cron(cron, { timezone: timeZone });
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,169 @@
+import { ERRORS as DATABASE_ERRORS, type Database, type Tx } from '@millrace/postgres';
+import type { Completions } from './completions.js';
+import { ERRORS } from './errors.js';
+import type { TaskResult } from './events.js';
+import type { ResolvedOutboxOptions } from './options.js';
+import { isPassing } from './passing.js';
+import type { ClaimedTask } from './postgres/task-store.js';
+import type { TaskHandler } from './registry.js';
+import { type ContextParts, contextOf } from './run-context.js';
+import { STOPPING, type StopSwitch } from './stop-switch.js';
+import { isUnwanted, type TaskEndings } from './task-endings.js';
+import type { AfterEnd, TaskOutcomes } from './task-outcomes.js';
+
+/** A handler that calls other systems. */
+export type ExternalHandler = Extract<TaskHandler, { readonly mode: 'external' }>;
+
+/** Who waits for a try. */
+export interface TryListener {
+  /** The handler has ended: its slot can be used while its completion is written. */
+  free(): void;
+  /** Everything has ended, and is written. */
+  ended(result: TaskResult): void;
+}
+
+/**
+ * Runs handlers without a transaction; their completions are written in groups. By callbacks instead of promises: tens of thousands of short tasks
+ * per second leave no time for five promises each.
+ */
+export class ExternalRunner {
+  readonly #database: Database;
+  readonly #endings: TaskEndings;
+  readonly #outcomes: TaskOutcomes;
+  readonly #completions: Completions;
+  readonly #options: ResolvedOutboxOptions;
+  readonly #afterEnd: AfterEnd;
+
+  /**
+   * @param parts - of the outbox.
+   * @param options - the database, the clock.
+   * @param afterEnd - see AfterEnd.
+   */
+  constructor(
+    parts: {
+      readonly endings: TaskEndings;
+      readonly outcomes: TaskOutcomes;
+      readonly completions: Completions;
+    },
+    options: ResolvedOutboxOptions,
+    afterEnd: AfterEnd,
+  ) {
+    this.#database = options.database;
+    this.#endings = parts.endings;
+    this.#outcomes = parts.outcomes;
+    this.#completions = parts.completions;
+    this.#options = options;
+    this.#afterEnd = afterEnd;
+  }
+
+  /**
+   * Runs a task, and writes down how it ended.
+   * @param task - the claim.
+   * @param handler - that runs it.
+   * @param parts - of its context.
+   * @param listener - told when it has ended.
+   */
+  run(task: ClaimedTask, handler: ExternalHandler, parts: ContextParts, listener: TryListener): void {
+    const { timeoutMs } = task;
+    const { stop } = parts;
+    const timeUp = () => stop.stop(ERRORS.create('TASK_TIMEOUT', { timeoutMs }));
+    const cancelTimer = this.#options.clock.setTimer(timeoutMs, timeUp);
+    let isOver = false;
+    /** The first of these that is called counts: what a handler does after its time is nobody's. */
+    const once =
+      <T>(work: (value: T) => void) =>
+      (value: T) => {
+        if (isOver) return;
+        isOver = true;
+        cancelTimer();
+        work(value);
+      };
+    const failed = once((error: unknown) => this.#settle(this.#failed(task, handler, error, stop), listener));
+    const skipped = once(() => {
+      listener.free();
+      this.#settle(
+        this.#endAlone(task, handler, (tx) => this.#endings.skip(tx, task), 'skipped'),
+        listener,
+      );
+    });
+    const returned = once((value: unknown) => this.#returned(task, handler, { value, parts, listener }));
+    stop.onStop(failed);
+    const start = () => {
+      if (isOver) return;
+      try {
+        const work = handler.run(contextOf(task, parts));
+        if (isThenable(work)) work.then(returned, failed);
+        else returned(work);
+      } catch (error) {
+        failed(error);
+      }
+    };
+    if (!handler.when) start();
+    else isUnwanted(handler, task).then((unwanted) => (unwanted ? skipped(undefined) : start()), failed);
+  }
+
+  #returned(
+    task: ClaimedTask,
+    handler: ExternalHandler,
+    { value, parts, listener }: { value: unknown; parts: ContextParts; listener: TryListener },
+  ): void {
+    let result: string;
+    try {
+      result = this.#endings.encode(handler, value);
+    } catch (error) {
+      this.#settle(this.#failed(task, handler, error, parts.stop), listener);
+      return;
+    }
+    listener.free();
+    const added = parts.additions.tasks;
+    if (added.length > 0) {
+      const end = (tx: Tx) => this.#endings.complete(tx, task, result, added);
+      this.#settle(this.#endAlone(task, handler, end, 'done'), listener);
+      return;
+    }
+    const { id, claimId } = task;
+    this.#completions.add({ id, claimId, status: 'DONE', result, seenAs: 'success' }, (isEnded, error) => {
+      if (error === undefined) listener.ended(isEnded ? 'done' : 'lost');
+      else this.#settle(this.#outcomes.failed(task, handler, error), listener);
+    });
+  }
+
+  #failed(
+    task: ClaimedTask,
+    handler: ExternalHandler,
+    error: unknown,
+    stop: StopSwitch,
+  ): Promise<TaskResult> | TaskResult {
+    if (ERRORS.is(stop.reason, 'CLAIM_LOST')) return 'lost';
+    if (stop.reason === STOPPING) return this.#outcomes.returned(task);
+    return this.#outcomes.failed(task, handler, error);
+  }
+
+  /** An end that is more than one statement has a transaction to itself. */
+  async #endAlone(
+    task: ClaimedTask,
+    handler: ExternalHandler,
+    end: (tx: Tx) => Promise<number>,
+    result: TaskResult,
+  ): Promise<TaskResult> {
+    try {
+      this.#afterEnd(await this.#database.transaction(end, { retries: 3 }));
+      return result;
+    } catch (error) {
+      if (ERRORS.is(error, 'CLAIM_LOST') || DATABASE_ERRORS.is(error, 'COMMIT_UNKNOWN')) return 'lost';
+      return isPassing(error)
+        ? this.#outcomes.lost(task, error)
+        : this.#outcomes.failed(task, handler, error);
+    }
+  }
+
+  #settle(result: Promise<TaskResult> | TaskResult, listener: TryListener): void {
+    Promise.resolve(result).then(
+      (settled) => listener.ended(settled),
+      () => listener.ended('lost'),
+    );
+  }
+}
+
+const isThenable = (work: unknown): work is PromiseLike<unknown> =>
+  typeof (work as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function';

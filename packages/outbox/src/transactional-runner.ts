@@ -1,0 +1,110 @@
+import { pLimit } from '@millrace/async-utils';
+import { ERRORS as DATABASE_ERRORS, type Database, type Tx } from '@millrace/postgres';
+import { ERRORS } from './errors.js';
+import type { TaskResult } from './events.js';
+import type { ResolvedOutboxOptions } from './options.js';
+import { isConflict } from './passing.js';
+import type { ClaimedTask } from './postgres/task-store.js';
+import type { TaskHandler } from './registry.js';
+import { type ContextParts, contextWithin } from './run-context.js';
+import { STOPPING, type StopSwitch } from './stop-switch.js';
+import { isUnwanted, type TaskEndings } from './task-endings.js';
+import type { AfterEnd, TaskOutcomes } from './task-outcomes.js';
+
+/** A handler that writes through `tx`. */
+export type TransactionalHandler = Extract<TaskHandler, { readonly mode: 'transactional' }>;
+
+/** Runs handlers in transactions of their own: what they write and their completion commit together. */
+export class TransactionalRunner {
+  readonly #database: Database;
+  readonly #endings: TaskEndings;
+  readonly #outcomes: TaskOutcomes;
+  readonly #afterEnd: AfterEnd;
+  /** One session: the time of a handler begins with its turn, not while it waits behind others. */
+  readonly #turn: <T>(work: () => Promise<T>) => Promise<T>;
+
+  /**
+   * @param parts - of the outbox.
+   * @param options - the database.
+   * @param afterEnd - see AfterEnd.
+   */
+  constructor(
+    parts: { readonly endings: TaskEndings; readonly outcomes: TaskOutcomes },
+    { database }: ResolvedOutboxOptions,
+    afterEnd: AfterEnd,
+  ) {
+    this.#database = database;
+    this.#endings = parts.endings;
+    this.#outcomes = parts.outcomes;
+    this.#afterEnd = afterEnd;
+    this.#turn = database.kind === 'pglite' ? pLimit(1) : (work) => work();
+  }
+
+  /**
+   * Runs a task, and writes down how it ended.
+   * @param task - the claim.
+   * @param handler - that runs it.
+   * @param parts - of its context.
+   * @param onStart - called when its turn has come.
+   */
+  run(
+    task: ClaimedTask,
+    handler: TransactionalHandler,
+    parts: ContextParts,
+    onStart: () => void,
+  ): Promise<TaskResult> {
+    return this.#turn(() => {
+      onStart();
+      return this.#run(task, handler, parts);
+    });
+  }
+
+  async #run(task: ClaimedTask, handler: TransactionalHandler, parts: ContextParts): Promise<TaskResult> {
+    const { stop, additions } = parts;
+    let result: TaskResult = 'done';
+    let isEnding = false;
+    const work = async (tx: Tx) => {
+      if (handler.when && (await isUnwanted(handler, task))) {
+        result = 'skipped';
+        isEnding = true;
+        return this.#endings.skip(tx, task);
+      }
+      const value = this.#endings.encode(handler, await handler.run(contextWithin(task, parts, tx)));
+      isEnding = true;
+      return this.#endings.complete(tx, task, value, additions.tasks);
+    };
+    try {
+      const { timeoutMs } = task;
+      const options = { timeoutMs, signal: stop.signal, beginWithFirst: true };
+      this.#afterEnd(await this.#database.transaction(work, options));
+      return result;
+    } catch (error) {
+      return this.#failed(task, handler, { error, isEnding, stop });
+    }
+  }
+
+  /** Tells a handler's own failure from that of the database under it. */
+  #failed(
+    task: ClaimedTask,
+    handler: TransactionalHandler,
+    { error, isEnding, stop }: { error: unknown; isEnding: boolean; stop: StopSwitch },
+  ): Promise<TaskResult> | TaskResult {
+    if (ERRORS.is(error, 'CLAIM_LOST') || ERRORS.is(stop.reason, 'CLAIM_LOST')) return 'lost';
+    if (stop.reason === STOPPING) return this.#outcomes.returned(task);
+    // Committed or not: the row says so, to whoever looks at it when the lease ends.
+    if (DATABASE_ERRORS.is(error, 'COMMIT_UNKNOWN')) return 'lost';
+    if (DATABASE_ERRORS.is(error, 'TX_TIMEOUT')) {
+      const { timeoutMs } = task;
+      return this.#outcomes.failed(
+        task,
+        handler,
+        ERRORS.create('TASK_TIMEOUT', { timeoutMs }, { cause: error }),
+      );
+    }
+    // Others of the outbox were in the way: nothing that the task could be blamed for, however often.
+    if (isEnding && isConflict(error)) return this.#outcomes.returned(task);
+    if (DATABASE_ERRORS.is(error, 'BACKEND_UNAVAILABLE') || isConflict(error))
+      return this.#outcomes.lost(task, error);
+    return this.#outcomes.failed(task, handler, error);
+  }
+}
