@@ -39,6 +39,8 @@ export class Folder {
   readonly #afterReady: (ready: number) => void;
   readonly #repeating: Repeating;
   #foldedMs = Number.NEGATIVE_INFINITY;
+  /** Somebody said that there are ticks. */
+  #isAnnounced = false;
   #cancelTimer: (() => void) | undefined;
   /** Batches whose listeners fail, and until when to leave them alone. */
   readonly #failing = new Map<string, { readonly pauseMs: number; readonly untilMs: number }>();
@@ -82,6 +84,7 @@ export class Folder {
   /** There are new ticks: counted at once after a rest, with others that come meanwhile when there was none. */
   announce(): void {
     const { clock } = this.#options;
+    this.#isAnnounced = true;
     const restMs = this.#foldedMs + REST_MS - clock.monotonicMs();
     if (restMs <= 0) this.#repeating.now();
     else
@@ -99,45 +102,36 @@ export class Folder {
   }
 
   async #fold(): Promise<void> {
-    const { joins, batches } = await this.#folds.peek(this.#leftAlone());
-    const areJoinsLocked = joins && (await this.#foldJoins());
-    const areBatchesLocked = batches && (await this.#foldBatches());
+    const isAnnounced = this.#isAnnounced;
+    this.#isAnnounced = false;
+    if (!isAnnounced && !(await this.#folds.peek(this.#leftAlone()))) return;
+    let isLocked = false;
+    for (let hasMore = true; hasMore; ) ({ hasMore, isLocked } = await this.#foldOnce());
     this.#foldedMs = this.#options.clock.monotonicMs();
-    if (areJoinsLocked || areBatchesLocked)
-      this.#options.clock.setTimer(LOCKED_PAUSE_MS, () => this.#repeating.now(), { unref: true });
+    if (isLocked) this.#options.clock.setTimer(LOCKED_PAUSE_MS, () => this.announce(), { unref: true });
   }
 
-  /** Gives whether others had some locked. */
-  async #foldJoins(): Promise<boolean> {
-    for (;;) {
-      const { hasMore, isLocked, ready } = await this.#database.transaction(
-        async (tx) => {
-          const folded = await this.#folds.foldJoins(tx, TICKS_MAX);
-          for (const id of folded.skip) await this.#tasks.lockDescendants(tx, id);
-          return { ...folded, ready: folded.ready + (await this.#tasks.skip(tx, folded.skip)) };
-        },
-        { retries: 3 },
-      );
-      if (ready > 0) this.#afterReady(ready);
-      if (!hasMore) return isLocked;
+  /** Gives whether there may be more, and whether others had some locked. */
+  async #foldOnce(): Promise<{ readonly hasMore: boolean; readonly isLocked: boolean }> {
+    const { joins, batches, ready, ended } = await this.#database.transaction(
+      async (tx) => {
+        // Both in one round trip.
+        const [joins, batches] = await Promise.all([
+          this.#folds.foldJoins(tx, TICKS_MAX),
+          this.#folds.foldBatches(tx, TICKS_MAX, this.#leftAlone()),
+        ]);
+        for (const id of joins.skip) await this.#tasks.lockDescendants(tx, id);
+        const ready = joins.ready + (await this.#tasks.skip(tx, joins.skip));
+        return { joins, batches, ready, ended: await this.#tell(tx, batches.ended) };
+      },
+      { retries: 3, beginWithFirst: true },
+    );
+    if (ready > 0) this.#afterReady(ready);
+    for (const { id, dag, status } of ended) {
+      this.#failing.delete(id);
+      this.#events.emit('batch', { dag, status });
     }
-  }
-
-  async #foldBatches(): Promise<boolean> {
-    for (;;) {
-      const { hasMore, isLocked, ended } = await this.#database.transaction(
-        async (tx) => {
-          const folded = await this.#folds.foldBatches(tx, TICKS_MAX, this.#leftAlone());
-          return { ...folded, ended: await this.#tell(tx, folded.ended) };
-        },
-        { retries: 3 },
-      );
-      for (const { id, dag, status } of ended) {
-        this.#failing.delete(id);
-        this.#events.emit('batch', { dag, status });
-      }
-      if (!hasMore) return isLocked;
-    }
+    return { hasMore: joins.hasMore || batches.hasMore, isLocked: joins.isLocked || batches.isLocked };
   }
 
   /** Tells listeners; one that fails keeps its own batch from ending, and no other. */
@@ -168,7 +162,7 @@ export class Folder {
       'A listener failed, so its batch could not end; it will be told again',
     );
     clock.setTimer(pauseMs, () => this.announce(), { unref: true });
-    this.#repeating.now();
+    this.announce();
   }
 
   #leftAlone(): readonly string[] {

@@ -37,7 +37,9 @@ export class Presence {
     const repeating = (what: string, everyMs: number, work: () => Promise<void>) =>
       new Repeating({ clock, rng, logger, what, everyMs, unref: true }, work);
     this.#noting = repeating('Saying that this worker is there', NOTE_EVERY_MS, () => this.#note());
-    this.#keeping = repeating('Keeping the versions in use', KEEP_EVERY_MS, () => this.#keep());
+    this.#keeping = repeating('Keeping the versions in use and forgetting dead workers', KEEP_EVERY_MS, () =>
+      this.#keep(),
+    );
   }
 
   /** Begins to say so. */
@@ -67,6 +69,7 @@ export class Presence {
   }
 
   async #keep(): Promise<void> {
+    await this.#workers.forget();
     const { versions } = this.#registry;
     if (versions.length === 0) return;
     const stored = new Set(await this.#versions.keepDags(versions));

@@ -94,7 +94,7 @@ export class Scheduler {
     }
   }
 
-  /** Gives whether there was one to take. */
+  /** Gives whether there was one to take, and there may be more. */
   async #takeOne(): Promise<boolean> {
     const hand: { due?: DueSchedule | undefined } = {};
     try {
@@ -108,7 +108,8 @@ export class Scheduler {
     } catch (error) {
       // Without a schedule in hand it is the database that fails, and not a schedule.
       if (!hand.due) throw error;
-      await this.#postpone(hand.due, error);
+      // Not at once again: whatever is the matter, this must not become a busy loop.
+      if (!(await this.#postpone(hand.due, error))) return false;
     }
     if (hand.due) this.#wakeUps.here({ kind: 'work', dag: hand.due.dag });
     return hand.due !== undefined;
@@ -151,8 +152,8 @@ export class Scheduler {
     return made;
   }
 
-  /** In the database, so that the other instances wait, too, and people see why. */
-  async #postpone(due: DueSchedule, error: unknown): Promise<void> {
+  /** In the database, so that the other instances wait, too, and people see why. Gives whether it stood as it did. */
+  async #postpone(due: DueSchedule, error: unknown): Promise<boolean> {
     const { logger, rng } = this.#options;
     const { tenant, name, dag, failures } = due;
     const delayMs = retryDelayMs({
@@ -167,11 +168,13 @@ export class Scheduler {
       .replaceAll(/[\p{Cc}\p{Surrogate}]/gu, ' ')
       .slice(0, ERROR_LENGTH_MAX);
     // A commit whose reply was lost has happened after all, or another instance was faster: nothing to postpone.
-    if (await this.#schedules.postpone(due, { error: reason, delayMs }))
+    const isPostponed = await this.#schedules.postpone(due, { error: reason, delayMs });
+    if (isPostponed)
       logger.error(
         { schedule: name, tenant, dag, reason, delayMs },
         'A schedule could not start its batch; it will be tried again',
       );
+    return isPostponed;
   }
 }
 

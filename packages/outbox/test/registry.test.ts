@@ -84,7 +84,7 @@ describe('outbox: handlers of the registry', () => {
     registry.add(dag);
     expect(registry.handler('mail.send')).toBeUndefined();
     expect(await reasonOf(() => registry.save())).toBe(
-      "nothing runs its task send; give each a 'run', or bind a handler to it",
+      "nothing runs its task send; give each a 'run', or bind a handler to it (@OutboxTask in NestJS)",
     );
     registry.bind('mail', 'send', send);
     expect([registry.handler('mail.collect')?.run, registry.handler('mail.send')?.run]).toEqual([
@@ -169,7 +169,7 @@ describe('outbox OB-4: DAGs of the registry', () => {
       Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`t${i}`, task({})])),
     );
     const reason =
-      "nothing runs its tasks t0, t1, t2, t3, t4, … (3 more), t8; give each a 'run', or bind a handler to it";
+      "nothing runs its tasks t0, t1, t2, t3, t4, … (3 more), t8; give each a 'run', or bind a handler to it (@OutboxTask in NestJS)";
     expect(await reasonOf(() => registry.register(many))).toBe(reason);
     expect(registry.names).toEqual(['orders']);
     registry.add(many);

@@ -1,6 +1,5 @@
 -- Whether there is anything to fold.
 -- Parameters: $1 batches to leave alone.
--- Returns: one row: joins, batches.
+-- Returns: one row: any.
 -- Cost: a look at the ticks.
-SELECT EXISTS (SELECT FROM {schema}.outbox_tick WHERE task_key IS NOT NULL) AS joins,
-  EXISTS (SELECT FROM {schema}.outbox_tick WHERE task_key IS NULL AND batch_id <> ALL ($1::bigint[])) AS batches
+SELECT EXISTS (SELECT FROM {schema}.outbox_tick WHERE task_key IS NOT NULL OR batch_id <> ALL ($1::bigint[])) AS any

@@ -8,6 +8,7 @@ export { Outbox } from '../outbox.js';
 export { Poller } from '../poller.js';
 export { Pusher } from '../pusher.js';
 export { DagRegistry } from '../registry.js';
+export { Schedules } from '../schedules.js';
 export { OutboxTask, type OutboxTaskDecorator } from './decorators.js';
 export { OutboxModule } from './module.js';
 export type { DatabaseSource } from './open-database.js';

@@ -15,6 +15,7 @@ import { Outbox } from '../outbox.js';
 import { Poller } from '../poller.js';
 import { Pusher } from '../pusher.js';
 import { DagRegistry } from '../registry.js';
+import { Schedules } from '../schedules.js';
 import { TaskDiscovery } from './discovery.js';
 import {
   type CheckedModuleOptions,
@@ -62,7 +63,7 @@ export class OutboxModule
   /**
    * The module with options known at once.
    * @param options - `database`, `dags` and the options of an Outbox: see OutboxModuleOptions.
-   * @returns a global module that exports Outbox, Pusher, Batches, DagRegistry, Poller and OUTBOX_DATABASE.
+   * @returns a global module that exports Outbox, Pusher, Batches, DagRegistry, Poller, Schedules and OUTBOX_DATABASE.
    * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
    */
   static forRoot(options: OutboxModuleOptions = {}): DynamicModule {
@@ -184,6 +185,7 @@ const PROVISIONS: readonly (readonly [
   [Batches, ({ outbox }) => outbox.batches],
   [DagRegistry, ({ outbox }) => outbox.registry],
   [Poller, ({ outbox }) => outbox.poller],
+  [Schedules, ({ outbox }) => outbox.schedules],
   [OUTBOX_DATABASE, ({ database }) => database],
 ];
 

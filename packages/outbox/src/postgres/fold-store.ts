@@ -24,13 +24,10 @@ export class FoldStore {
   }
 
   /** Whether there is anything to count: a look costs no commit. */
-  async peek(except: readonly string[]): Promise<{ readonly joins: boolean; readonly batches: boolean }> {
+  async peek(except: readonly string[]): Promise<boolean> {
     const { sql, name } = this.#statements.get('peek-ticks');
-    const { rows } = await this.#database.query<{ joins: boolean; batches: boolean }>(sql, [except], {
-      name,
-      repeatable: true,
-    });
-    return rows[0] ?? { joins: false, batches: false };
+    const { rows } = await this.#database.query<{ any: boolean }>(sql, [except], { name, repeatable: true });
+    return rows[0]?.any ?? false;
   }
 
   /**

@@ -26,8 +26,8 @@ export class WorkerStore {
     await this.#database.query(sql, [workerId, dags, concurrency], { repeatable: true });
   }
 
-  /** Forgets a worker that ends, and others that nobody has heard of for long. */
-  async forget(workerId: string): Promise<void> {
+  /** Forgets those that nobody has heard of for long, and a worker that ends. */
+  async forget(workerId?: string): Promise<void> {
     await this.#database.query(this.#statements.get('forget-worker').sql, [workerId], { repeatable: true });
   }
 
