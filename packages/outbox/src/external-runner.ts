@@ -69,37 +69,53 @@ export class ExternalRunner {
     const timeUp = () => stop.stop(ERRORS.create('TASK_TIMEOUT', { timeoutMs }));
     const cancelTimer = this.#options.clock.setTimer(timeoutMs, timeUp);
     let isOver = false;
-    /** The first of these that is called counts: what a handler does after its time is nobody's. */
-    const once =
-      <T>(work: (value: T) => void) =>
-      (value: T) => {
-        if (isOver) return;
-        isOver = true;
-        cancelTimer();
-        work(value);
-      };
-    const failed = once((error: unknown) => this.#settle(this.#failed(task, handler, error, stop), listener));
-    const skipped = once(() => {
-      listener.free();
-      this.#settle(
-        this.#endAlone(task, handler, (tx) => this.#endings.skip(tx, task), 'skipped'),
-        listener,
-      );
-    });
-    const returned = once((value: unknown) => this.#returned(task, handler, { value, parts, listener }));
-    stop.onStop(failed);
-    const start = () => {
-      if (isOver) return;
-      try {
-        const work = handler.run(contextOf(task, parts));
-        if (isThenable(work)) work.then(returned, failed);
-        else returned(work);
-      } catch (error) {
-        failed(error);
-      }
+    /** Whatever comes first counts: what a handler does after its time is nobody's. */
+    const isFirst = (): boolean => {
+      if (isOver) return false;
+      isOver = true;
+      cancelTimer();
+      return true;
     };
-    if (!handler.when) start();
-    else isUnwanted(handler, task).then((unwanted) => (unwanted ? skipped(undefined) : start()), failed);
+    const failed = (error: unknown) => {
+      if (isFirst()) this.#settle(this.#failed(task, handler, error, stop), listener);
+    };
+    const returned = (value: unknown) => {
+      if (isFirst()) this.#returned(task, handler, { value, parts, listener });
+    };
+    stop.onStop(failed);
+    if (isOver) return;
+    if (!handler.when) {
+      this.#start(task, handler, parts, { returned, failed });
+      return;
+    }
+    isUnwanted(handler, task).then((unwanted) => {
+      if (isOver) return;
+      if (!unwanted) this.#start(task, handler, parts, { returned, failed });
+      else if (isFirst()) this.#skipped(task, handler, listener);
+    }, failed);
+  }
+
+  #start(
+    task: ClaimedTask,
+    handler: ExternalHandler,
+    parts: ContextParts,
+    { returned, failed }: { returned: (value: unknown) => void; failed: (error: unknown) => void },
+  ): void {
+    try {
+      const work = handler.run(contextOf(task, parts));
+      if (isThenable(work)) work.then(returned, failed);
+      else returned(work);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  #skipped(task: ClaimedTask, handler: ExternalHandler, listener: TryListener): void {
+    listener.free();
+    this.#settle(
+      this.#endAlone(task, handler, (tx) => this.#endings.skip(tx, task), 'skipped'),
+      listener,
+    );
   }
 
   #returned(

@@ -18,8 +18,9 @@ const LOOK_EVERY_MS = 1_000;
 const LISTENER_PAUSE_FIRST_MS = 500;
 const LISTENER_PAUSE_MAX_MS = 30_000;
 
-/** Between two folds: each is a transaction of its own, and one for many ticks costs no more than one for few. */
+/** Between two folds: each is a transaction of its own, and one for many ticks costs no more than one for few. With a backlog nobody waits for it. */
 const REST_MS = 20;
+const REST_WITH_BACKLOG_MS = 100;
 
 /** How long to leave ticks to whoever has their target locked. */
 const LOCKED_PAUSE_MS = 10;
@@ -37,6 +38,7 @@ export class Folder {
   readonly #events: OutboxEvents;
   readonly #options: ResolvedOutboxOptions;
   readonly #afterReady: (ready: number) => void;
+  readonly #hasBacklog: () => boolean;
   readonly #repeating: Repeating;
   #foldedMs = Number.NEGATIVE_INFINITY;
   /** Somebody said that there are ticks. */
@@ -48,7 +50,7 @@ export class Folder {
   /**
    * @param parts - of the outbox.
    * @param options - clock, logger.
-   * @param afterReady - told how many tasks can run now.
+   * @param hooks - `afterReady`: told how many tasks can run now; `hasBacklog`: whether more wait than this instance can take.
    */
   constructor(
     parts: {
@@ -59,7 +61,10 @@ export class Folder {
       readonly events: OutboxEvents;
     },
     options: ResolvedOutboxOptions,
-    afterReady: (ready: number) => void,
+    {
+      afterReady,
+      hasBacklog,
+    }: { readonly afterReady: (ready: number) => void; readonly hasBacklog: () => boolean },
   ) {
     this.#database = options.database;
     this.#folds = parts.folds;
@@ -69,6 +74,7 @@ export class Folder {
     this.#events = parts.events;
     this.#options = options;
     this.#afterReady = afterReady;
+    this.#hasBacklog = hasBacklog;
     const { clock, rng, logger } = options;
     this.#repeating = new Repeating(
       { clock, rng, logger, what: 'Counting ended tasks', everyMs: LOOK_EVERY_MS },
@@ -85,7 +91,8 @@ export class Folder {
   announce(): void {
     const { clock } = this.#options;
     this.#isAnnounced = true;
-    const restMs = this.#foldedMs + REST_MS - clock.monotonicMs();
+    const pauseMs = this.#hasBacklog() ? REST_WITH_BACKLOG_MS : REST_MS;
+    const restMs = this.#foldedMs + pauseMs - clock.monotonicMs();
     if (restMs <= 0) this.#repeating.now();
     else
       this.#cancelTimer ??= clock.setTimer(restMs, () => {

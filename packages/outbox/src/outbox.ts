@@ -92,7 +92,11 @@ export class Outbox implements Service {
       this.#folder.announce();
     };
     const folds = new FoldStore(database, statements);
-    this.#folder = new Folder({ folds, batches: store, tasks, listeners, events }, options, afterReady);
+    const hasBacklog = () => this.poller.hasMore;
+    this.#folder = new Folder({ folds, batches: store, tasks, listeners, events }, options, {
+      afterReady,
+      hasBacklog,
+    });
     const outcomes = new TaskOutcomes({ tasks, batches: store, events }, options, afterEnd);
     this.#completions = new Completions({ tasks, database }, options, afterEnd);
     const runner = new TaskRunner(

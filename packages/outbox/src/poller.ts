@@ -72,6 +72,11 @@ export class Poller implements Service {
     return this.#busy;
   }
 
+  /** Whether more tasks can run than there are slots for. */
+  get hasMore(): boolean {
+    return this.#hasMore;
+  }
+
   /** Begins to take tasks. */
   start(): Promise<void> {
     return this.#lifecycle.start();

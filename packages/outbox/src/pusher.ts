@@ -82,8 +82,9 @@ export class Pusher {
       schedule: undefined,
     };
     requireKeyFits(batch.tenant, bizKey);
+    const timeoutMs = startTimeoutMs(this.#registry.taskCountOf(dag));
     for (let attempt = 1; ; attempt++) {
-      const made = await this.#store.start(batch, tx);
+      const made = await this.#store.start(batch, tx, timeoutMs);
       if (made) {
         if (!tx) this.#tell(dag);
         return { ...made, created: true };
@@ -102,3 +103,11 @@ export class Pusher {
     if (!this.#options.poll || !this.#registry.names.includes(dag)) this.#wakeUps.others(hint);
   }
 }
+
+/** Up to here a batch fits into the time of any other statement. */
+const TASKS_USUAL_MAX = 5_000;
+const MS_PER_TASK = 0.5;
+
+/** 100,000 tasks take about two seconds, and on a slow disk many more. */
+const startTimeoutMs = (tasks: number): number | undefined =>
+  tasks > TASKS_USUAL_MAX ? Math.ceil(5_000 + tasks * MS_PER_TASK) : undefined;

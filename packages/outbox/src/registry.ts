@@ -156,6 +156,15 @@ export class DagRegistry {
   }
 
   /**
+   * How many tasks a DAG of this process has.
+   * @param name - of the DAG.
+   * @returns 0 for one that has not been added.
+   */
+  taskCountOf(name: string): number {
+    return this.#entries.get(name)?.dag.tasks.length ?? 0;
+  }
+
+  /**
    * What runs a task.
    * @param name - `dag.key`.
    * @returns frozen; undefined when this process has no such handler.

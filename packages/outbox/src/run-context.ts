@@ -14,6 +14,9 @@ export interface ContextParts {
   readonly logger: Logger;
 }
 
+/** Of a root: it depends on nothing. */
+const NO_INPUTS = Object.freeze({});
+
 /**
  * What the handler of one try is given. Signal and logger are made when it asks for them: most handlers never look. Own members all of
  * them, so that a handler can pass the context on as `{ ...context }`.
@@ -24,11 +27,11 @@ export function contextOf(task: ClaimedTask, { stop, additions, logger }: Contex
   const { batchId: id, taskKey, attempt, payload, inputs, tenant, dag, bizKey, runNo, traceparent } = task;
   return {
     payload,
-    inputs,
+    inputs: inputs ?? NO_INPUTS,
     attempt,
     taskKey,
     idempotencyKey: `${id}:${taskKey}`,
-    batch: { id, tenant, dag, bizKey, runNo, traceparent },
+    batch: { id, tenant, dag, bizKey, runNo, traceparent: traceparent ?? undefined },
     addTasks: (tasks) => additions.add(tasks),
     get signal() {
       return stop.signal;

@@ -6,12 +6,15 @@ import type { NewTask } from './postgres/task-store.js';
 import type { DagRegistry } from './registry.js';
 import { quoted, taskKeyProblem } from './rules/name-problem.js';
 
+const NONE: readonly NewTask[] = Object.freeze([]);
+
 /** What a handler adds to its batch while it runs: checked when it is given, written with the handler's completion. */
 export class TaskAdditions {
   readonly #handler: string;
   readonly #registry: DagRegistry;
   readonly #options: ResolvedOutboxOptions;
-  readonly #tasks = new Map<string, NewTask>();
+  /** Made with the first one: most handlers add nothing. */
+  #tasks: Map<string, NewTask> | undefined;
 
   /**
    * @param handler - whose these are.
@@ -26,7 +29,7 @@ export class TaskAdditions {
 
   /** Everything that was added. */
   get tasks(): readonly NewTask[] {
-    return [...this.#tasks.values()];
+    return this.#tasks ? [...this.#tasks.values()] : NONE;
   }
 
   /**
@@ -37,7 +40,8 @@ export class TaskAdditions {
   add(given: readonly AddedTask[]): void {
     if (!Array.isArray(given)) throw this.#invalid('expected a list of tasks');
     const { tasksPerBatchMax: max } = this.#options;
-    const count = this.#tasks.size + given.length;
+    const known = this.#tasks ?? new Map<string, NewTask>();
+    const count = known.size + given.length;
     if (count > max) {
       const what = 'The number of added tasks';
       throw ERRORS.create('BATCH_TOO_LARGE', {
@@ -51,11 +55,12 @@ export class TaskAdditions {
     const checked = new Map<string, NewTask>();
     for (const one of given) {
       const task = this.#check(one);
-      if (checked.has(task.key) || this.#tasks.has(task.key))
+      if (checked.has(task.key) || known.has(task.key))
         throw this.#invalid(`task ${quoted(task.key)} is added twice`);
       checked.set(task.key, task);
     }
-    for (const [key, task] of checked) this.#tasks.set(key, task);
+    for (const [key, task] of checked) known.set(key, task);
+    this.#tasks = known;
   }
 
   #check(given: AddedTask): NewTask {

@@ -80,5 +80,5 @@ export class TaskEndings {
  * @param task - the claim.
  */
 export async function isUnwanted({ when }: TaskHandler, { inputs }: ClaimedTask): Promise<boolean> {
-  return when !== undefined && !(await when(inputs));
+  return when !== undefined && !(await when(inputs ?? {}));
 }

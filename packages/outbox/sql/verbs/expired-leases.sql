@@ -2,7 +2,7 @@
 -- Parameters: $1 what the ids of workers to pass over begin with, or null, $2 the most rows, $3 whether every other worker is dead (embedded database).
 -- Returns: what a decision about each needs. Nothing is locked: the decision is fenced by the claim.
 -- Cost: a walk along the notes of claims that are due, a lookup per task of theirs.
-SELECT e.id, e.claim_id, e.batch_id, e.task_key, e.handler, e.lost_cnt, e.on_failure
+SELECT e.id, e.claim_id AS "claimId", e.batch_id AS "batchId", e.task_key AS "taskKey", e.handler, e.lost_cnt AS lost, e.on_failure AS "onFailure"
 FROM {schema}.outbox_lease l
 CROSS JOIN LATERAL unnest(l.evt_ids) AS i (id)
 JOIN {schema}.outbox_evt e ON e.id = i.id

@@ -45,14 +45,15 @@ export class BatchStore {
    * Starts a batch unless its key has one.
    * @param batch - what it is made of.
    * @param tx - the caller's own transaction: others are told when it commits.
+   * @param timeoutMs - for a batch of very many tasks; without a tx.
    */
-  async start(batch: NewBatch, tx?: Tx): Promise<Batch | undefined> {
+  async start(batch: NewBatch, tx?: Tx, timeoutMs?: number): Promise<Batch | undefined> {
     const { sql, name } = this.#statements.get('start-batch');
     const { tenant, dag, version, bizKey, payload, traceparent, rerun, schedule } = batch;
     const { rows } = await (tx ?? this.#database).query<BatchRow>(
       sql,
       [tenant, dag, version, bizKey, payload, traceparent, rerun, schedule, tx && this.#channel],
-      { name },
+      { name, ...(tx || timeoutMs === undefined ? {} : { timeoutMs }) },
     );
     return rows[0] && toBatch(rows[0]);
   }

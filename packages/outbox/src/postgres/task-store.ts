@@ -24,9 +24,10 @@ export interface ClaimedTask {
   readonly dag: string;
   readonly bizKey: string;
   readonly runNo: number;
-  readonly traceparent: string | undefined;
+  readonly traceparent: string | null;
   readonly payload: unknown;
-  readonly inputs: Readonly<Record<string, unknown>>;
+  /** None for a root. */
+  readonly inputs: Readonly<Record<string, unknown>> | null;
 }
 
 /** A failure to be written down; when it was is said by the database. */
@@ -107,11 +108,14 @@ export class TaskStore {
   }
 
   /** Takes up to `limit` tasks that can run now. */
-  async claim({ dags, versions, workerId, leaseMs }: Claimer, limit: number): Promise<ClaimedTask[]> {
+  async claim(
+    { dags, versions, workerId, leaseMs }: Claimer,
+    limit: number,
+  ): Promise<readonly ClaimedTask[]> {
     const { sql, name } = this.#statements.get('claim-ready');
     const params = [dags, versions, limit, workerId, leaseMs];
-    const { rows } = await this.#database.query<ClaimRow>(sql, params, { name });
-    return rows.map(toClaimedTask);
+    const { rows } = await this.#database.query<ClaimedTask>(sql, params, { name });
+    return rows;
   }
 
   /**
@@ -268,20 +272,12 @@ export class TaskStore {
   async expired(
     { passOver, othersAreDead }: { readonly passOver?: string | undefined; readonly othersAreDead: boolean },
     limit: number,
-  ): Promise<ExpiredTask[]> {
+  ): Promise<readonly ExpiredTask[]> {
     const { sql } = this.#statements.get('expired-leases');
-    const { rows } = await this.#database.query<ClaimRow>(sql, [passOver, limit, othersAreDead], {
+    const { rows } = await this.#database.query<ExpiredTask>(sql, [passOver, limit, othersAreDead], {
       repeatable: true,
     });
-    return rows.map((row) => ({
-      id: row.id,
-      claimId: row.claim_id,
-      batchId: row.batch_id,
-      taskKey: row.task_key,
-      handler: row.handler,
-      lost: row.lost_cnt,
-      onFailure: row.on_failure,
-    }));
+    return rows;
   }
 
   /** Locks a task whose lease has expired; false when its worker has been heard of meanwhile. */
@@ -328,27 +324,6 @@ function toEndedTasks(rows: readonly EndRow[]): EndedTasks {
   return { ended: new Set(idsOf('ended')), ready: idsOf('ready').length, skip: idsOf('skip') };
 }
 
-interface ClaimRow {
-  readonly id: string;
-  readonly claim_id: string;
-  readonly batch_id: string;
-  readonly task_key: string;
-  readonly handler: string;
-  readonly mode: TaskMode;
-  readonly on_failure: FailurePolicy;
-  readonly attempts: number;
-  readonly max_attempts: number;
-  readonly timeout_ms: number;
-  readonly lost_cnt: number;
-  readonly tenant: string;
-  readonly dag: string;
-  readonly biz_key: string;
-  readonly run_no: number;
-  readonly traceparent: string | null;
-  readonly payload: unknown;
-  readonly inputs: Readonly<Record<string, unknown>> | null;
-}
-
 /** What outbox_add_tasks says no with. */
 function refusalOf(error: unknown, { handler, dag }: ClaimedTask, max: number): Error | undefined {
   const invalid = (reason: string) => ERRORS.create('TASKS_INVALID', { handler, reason }, { cause: error });
@@ -366,27 +341,4 @@ function refusalOf(error: unknown, { handler, dag }: ClaimedTask, max: number): 
   if (isSqlError(error, 'MR003'))
     return invalid(`'before' names '${error.detail}', which is no task that still waits`);
   return undefined;
-}
-
-function toClaimedTask(row: ClaimRow): ClaimedTask {
-  return {
-    id: row.id,
-    claimId: row.claim_id,
-    batchId: row.batch_id,
-    taskKey: row.task_key,
-    handler: row.handler,
-    mode: row.mode,
-    onFailure: row.on_failure,
-    attempt: row.attempts,
-    attemptsMax: row.max_attempts,
-    timeoutMs: row.timeout_ms,
-    lost: row.lost_cnt,
-    tenant: row.tenant,
-    dag: row.dag,
-    bizKey: row.biz_key,
-    runNo: row.run_no,
-    traceparent: row.traceparent ?? undefined,
-    payload: row.payload,
-    inputs: row.inputs ?? {},
-  };
 }

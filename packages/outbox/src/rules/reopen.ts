@@ -11,7 +11,7 @@ interface TaskState {
   readonly open: number;
 }
 
-/** How many successes a task needs; `ends`: any end of a parent counts as one. */
+/** How many successes a task needs; `ends`: any end of a parent counts as one, and all are needed, of added parents, too. */
 export interface Need {
   readonly successes: number;
   readonly ends: boolean;
@@ -140,7 +140,8 @@ function countParents(
     else if (need.ends || status === 'DONE') reached++;
     else if (status === 'FAILED' && byKey.get(parent)?.onFailure === 'continue') reached++;
   }
-  return { pre: Math.max(0, need.successes - reached), open };
+  const needed = need.ends ? parents.length : need.successes;
+  return { pre: Math.max(0, needed - reached), open };
 }
 
 /** Parents before children. */

@@ -9,6 +9,23 @@ export interface DagLimits {
   readonly plain?: boolean | undefined;
 }
 
+/** How a batch is treated until its end, and after it. */
+export interface Story {
+  /** Aborts it when its tasks have done so many things; never unless given. */
+  readonly abortAfter: number | undefined;
+  /** What comes after each end. */
+  readonly retries: readonly Retry[];
+}
+
+/** A batch that runs again. */
+export interface Retry {
+  /** The one of the tasks that failed to run again; all unless given. */
+  readonly only: number | undefined;
+  /** Of tasks that fail, by turns: which succeed from now on. */
+  readonly mends: readonly boolean[];
+  readonly abortAfter: number | undefined;
+}
+
 /** One task before it is known how many come before it. */
 interface Sketch {
   /** How far back its parents are. */
@@ -20,6 +37,14 @@ interface Sketch {
   readonly mode: TaskMode;
   readonly onFailure: FailurePolicy;
   readonly fate: Fate;
+  readonly adds: readonly AddedSketch[];
+}
+
+/** A task that another one adds. */
+interface AddedSketch extends Pick<Sketch, 'mode' | 'onFailure' | 'fate'> {
+  /** Which of those that wait for the adding task shall wait for it, too; one past the last: none. */
+  readonly before: number;
+  readonly adds: readonly AddedSketch[];
 }
 
 const PARENTS_BACK = 12;
@@ -63,6 +88,25 @@ const behaviour = (plain: boolean): fc.Arbitrary<Pick<Sketch, 'fate' | 'onFailur
         ]),
   );
 
+/** Few: each of them is a task more. */
+const someAdded = (depth: number): fc.Arbitrary<readonly AddedSketch[]> =>
+  depth === 0
+    ? fc.constant([])
+    : fc.oneof(
+        { weight: 5, arbitrary: fc.constant([]) },
+        { weight: 1, arbitrary: fc.array(added(depth), { minLength: 1, maxLength: 2 }) },
+      );
+
+const added = (depth: number): fc.Arbitrary<AddedSketch> =>
+  fc
+    .record({
+      mode: fc.constantFrom<TaskMode>('transactional', 'external'),
+      behaviour: behaviour(false),
+      before: fc.nat({ max: 3 }),
+      adds: someAdded(depth - 1),
+    })
+    .map(({ behaviour: own, ...rest }) => ({ ...rest, ...own }));
+
 const sketch = (plain: boolean): fc.Arbitrary<Sketch> =>
   fc
     .record({
@@ -83,20 +127,57 @@ const sketch = (plain: boolean): fc.Arbitrary<Sketch> =>
       atLeast: fc.integer({ min: 1, max: 4 }),
       mode: fc.constantFrom<TaskMode>('transactional', 'external'),
       behaviour: behaviour(plain),
+      adds: someAdded(plain ? 0 : 2),
     })
     .map(({ behaviour: own, ...rest }) => ({ ...rest, ...own }));
 
 /**
- * Random DAGs, parents before children.
+ * Random DAGs, parents before children, added tasks behind the one that adds them.
  * @param limits - see DagLimits.
  */
 export function randomDag({ tasksMax, plain = false }: DagLimits): fc.Arbitrary<readonly ModelTask[]> {
-  return fc
-    .array(sketch(plain), { minLength: 1, maxLength: tasksMax, size: 'max' })
-    .map((sketches) => sketches.map((one, index) => toTask(one, index)));
+  return fc.array(sketch(plain), { minLength: 1, maxLength: tasksMax, size: 'max' }).map((sketches) => {
+    const tasks = sketches.map((one, index) => toTask(one, index));
+    return tasks.flatMap((task, index) => {
+      const waiting = tasks.filter(({ after }) => after.includes(task.key)).map(({ key }) => key);
+      return [task, ...addedBy(task.key, sketches[index]?.adds ?? [], waiting)];
+    });
+  });
 }
 
-function toTask({ back, isWide, join, atLeast, ...rest }: Sketch, index: number): ModelTask {
+/** Added tasks, each followed by those it adds itself. */
+function addedBy(
+  adder: string,
+  sketches: readonly AddedSketch[],
+  waiting: readonly string[],
+): readonly ModelTask[] {
+  return sketches.flatMap(({ before: which, adds, ...rest }, index) => {
+    const key = `${adder}+${index}`;
+    const chosen = waiting[which % (waiting.length + 1)];
+    const before = chosen === undefined ? [] : [chosen];
+    return [
+      { key, after: [adder], join: 'all', addedBy: adder, before, ...rest },
+      ...addedBy(key, adds, before),
+    ];
+  });
+}
+
+const abortAfter = (max: number) => fc.option(fc.nat({ max }), { nil: undefined, freq: 2 });
+
+/**
+ * Random stories of batches.
+ * @param deedsMax - about as many as tasks do things.
+ */
+export function randomStory(deedsMax: number): fc.Arbitrary<Story> {
+  const retry = fc.record({
+    only: fc.option(fc.nat({ max: 20 }), { nil: undefined }),
+    mends: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
+    abortAfter: abortAfter(Math.ceil(deedsMax / 2)),
+  });
+  return fc.record({ abortAfter: abortAfter(deedsMax), retries: fc.array(retry, { maxLength: 3 }) });
+}
+
+function toTask({ back, isWide, join, atLeast, adds: _, ...rest }: Sketch, index: number): ModelTask {
   const parents = isWide
     ? Array.from({ length: Math.min(index, WIDE_BACK) }, (_, distance) => index - 1 - distance)
     : [...new Set(back.map((distance) => index - 1 - (distance % Math.max(index, 1))))];

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { migrateOutbox } from '../../src/migrate.js';
 import { openOutboxDatabase, type PlaceKind, pglitePlace, postgresPlace } from '../open-outbox.js';
-import { type DagLimits, randomDag } from './random-dag.js';
+import { type DagLimits, randomDag, randomStory } from './random-dag.js';
 import { type Ground, runDag } from './run-dag.js';
 
 /** How many times as many cases as `npm test` runs. */
@@ -21,6 +21,8 @@ const CUTS = 6;
 
 interface Limits extends DagLimits {
   readonly numRuns: number;
+  /** Batches are aborted and run again, too. */
+  readonly stories?: boolean | undefined;
 }
 
 async function check(place: PlaceKind, limits: Limits): Promise<void> {
@@ -52,10 +54,11 @@ async function checkDisturbed(limits: Limits): Promise<void> {
   await assertOn({ databases: [database, other], schema: 'disturbed', disturb }, limits);
 }
 
-async function assertOn(ground: Ground, { numRuns, ...limits }: Limits): Promise<void> {
+async function assertOn(ground: Ground, { numRuns, stories = false, ...limits }: Limits): Promise<void> {
+  const story = stories ? randomStory(limits.tasksMax * 2) : fc.constant(undefined);
   await fc.assert(
-    fc.asyncProperty(randomDag(limits), async (tasks) => {
-      expect(await runDag(ground, tasks)).toEqual([]);
+    fc.asyncProperty(randomDag(limits), story, async (tasks, told) => {
+      expect(await runDag(ground, tasks, told)).toEqual([]);
     }),
     {
       numRuns: numRuns * FACTOR,
@@ -71,29 +74,37 @@ it(
   {
     timeout,
   },
-  () => check(postgresPlace, { tasksMax: 200, plain: true, numRuns: 4 }),
+  () => check(postgresPlace, { tasksMax: 200, plain: true, numRuns: 3 }),
 );
 
 it(
-  'outbox OB-1, OB-6, OB-7, OB-8, OB-10: random DAGs of every join, policy and condition: the same (PostgreSQL, 4 pollers)',
+  'outbox OB-1, OB-6, OB-7, OB-8, OB-10: random DAGs of every join, policy and condition, with added tasks: the same (PostgreSQL, 4 pollers)',
   {
     timeout,
   },
-  () => check(postgresPlace, { tasksMax: 200, numRuns: 7 }),
+  () => check(postgresPlace, { tasksMax: 200, numRuns: 5 }),
 );
 
 it(
-  'outbox OB-1, OB-6, OB-7, OB-8, OB-10: random DAGs of every join, policy and condition: the same (PGlite)',
-  {
-    timeout,
-  },
-  () => check(pglitePlace, { tasksMax: 25, numRuns: 3 }),
-);
-
-it(
-  'outbox OB-1, OB-6, OB-7, OB-8, OB-10: random DAGs of every join, policy and condition: the same while connections are cut at random (PostgreSQL, 2 pollers)',
+  'outbox OB-1, OB-6, OB-7, OB-8, OB-10: random DAGs of every join, policy and condition, with added tasks: the same while connections are cut at random (PostgreSQL, 2 pollers)',
   {
     timeout,
   },
   () => checkDisturbed({ tasksMax: 60, numRuns: 2 }),
+);
+
+it(
+  'outbox OB-1, OB-6, OB-7, OB-8, OB-10: random batches with added tasks, aborted and retried: what is done stays done, the rest ends as if it had never ended (PostgreSQL, 4 pollers)',
+  {
+    timeout,
+  },
+  () => check(postgresPlace, { tasksMax: 40, numRuns: 15, stories: true }),
+);
+
+it(
+  'outbox OB-1, OB-6, OB-7, OB-8, OB-10: random batches with added tasks, aborted and retried: the same (PGlite)',
+  {
+    timeout,
+  },
+  () => check(pglitePlace, { tasksMax: 12, numRuns: 40, stories: true }),
 );
