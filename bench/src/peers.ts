@@ -14,7 +14,7 @@ export const PEER_SETTINGS = {
   'bee-queue':
     'one queue (it has no groups), saveAll of 1,000 with 4 under way, removeOnSuccess, getEvents, sendEvents and storeJobs off, worker concurrency as ours, the rest as it comes',
   'graphile-worker':
-    'addJobs of 1,000; no-op jobs: localQueue 500, completeJobBatchDelay and failJobBatchDelay 0 (as its own page on performance), and localQueue 2,000 to be read; jobs with an effect: without these, the INSERT through withPgClient; maxPoolSize concurrency + 2, logger silent, the rest as it comes',
+    'addJobs of 1,000; no-op jobs: localQueue 500, completeJobBatchDelay and failJobBatchDelay 0 (as its own page on performance), and localQueue 2,000 to be read; jobs with an effect: without these, the INSERT through withPgClient; a pool of concurrency + 2, logger silent, the rest as it comes',
   'pg-boss':
     'insert of 1,000; 4 workers of batchSize 100, each woken by notifyWorker after every batch (or it would sleep for 500 ms), supervise and schedule off, the rest as it comes',
   piscina: 'minThreads = maxThreads = 2, idleTimeout 60 s, same module',

@@ -39,7 +39,7 @@ describe('npm run bench', () => {
     expect(stdout).toContain('fsync and synchronous_commit on');
     const report: Report = reportOf('outbox');
     expect(report.results).toHaveLength(4);
-    expect(report.gauges).toHaveLength(4);
+    expect(report.gauges).toHaveLength(2);
     expectMeasured(report);
   });
 

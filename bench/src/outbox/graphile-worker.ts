@@ -1,4 +1,5 @@
 import { type Job, Logger, makeWorkerUtils, run, type TaskList } from 'graphile-worker';
+import pg from 'pg';
 import { inBatches, payloadOf, sequence } from '../bulk/jobs.js';
 import type { Contender, WorkerOptions } from './contender.js';
 import { EFFECT_NAME, INSERT_EFFECT } from './effects.js';
@@ -10,6 +11,21 @@ const BATCH = 1000;
 const CONNECTIONS_BESIDE = 2;
 const logger = new Logger(() => () => {});
 const jobOf = (index: number) => ({ identifier: TASK, payload: payloadOf(index) });
+
+/**
+ * A pool of ours: that of its own is still being closed when it says that it has stopped.
+ * @param max - connections.
+ */
+async function openPool(max: number): Promise<pg.Pool> {
+  const pool = new pg.Pool({ connectionString: await databaseUrl(), max });
+  const complain = (error: Error) => {
+    // Its connections are still being closed when `end` has been answered, and the server may be faster.
+    if (!pool.ending) console.error(`graphile-worker: ${error.message}`);
+  };
+  pool.on('error', complain);
+  pool.on('connect', (client) => client.on('error', complain));
+  return pool;
+}
 
 /** Completions are written in groups, of those that end in the same turn of the event loop. */
 const GROUPED = { completeJobBatchDelay: 0, failJobBatchDelay: 0 };
@@ -35,36 +51,41 @@ export const graphileWorker = (localQueue?: number): Contender => ({
   anyOpen: 'SELECT EXISTS (SELECT FROM graphile_worker._private_jobs) AS open',
 
   async empty() {
-    const utils = await makeWorkerUtils({ connectionString: await databaseUrl(), logger });
+    const pgPool = await openPool(1);
+    const utils = await makeWorkerUtils({ pgPool, logger });
     await utils.migrate();
     await utils.release();
+    await pgPool.end();
     await administer('TRUNCATE graphile_worker._private_jobs');
   },
 
   async openProducer() {
-    const utils = await makeWorkerUtils({ connectionString: await databaseUrl(), logger });
+    const pgPool = await openPool(1);
+    const utils = await makeWorkerUtils({ pgPool, logger });
     return {
       insert: (tasks) =>
         inBatches({ total: tasks, size: BATCH, underWay: 1 }, (from, count) =>
           utils.addJobs(sequence(from, count, jobOf)),
         ),
-      close: async () => utils.release(),
+      async close() {
+        await utils.release();
+        await pgPool.end();
+      },
     };
   },
 
   async openWorker(options) {
     const { concurrency } = options;
-    const connectionString = await databaseUrl();
+    const pgPool = await openPool(Math.max(10, concurrency + CONNECTIONS_BESIDE));
     const worker = {
-      connectionString,
       concurrentJobs: concurrency,
-      maxPoolSize: Math.max(10, concurrency + CONNECTIONS_BESIDE),
       ...(localQueue !== undefined && { localQueue: { size: localQueue }, ...GROUPED }),
     };
     let stop = async () => {};
     return {
       async start() {
         const runner = await run({
+          pgPool,
           preset: { worker },
           taskList: handlers(options),
           logger,
@@ -72,7 +93,10 @@ export const graphileWorker = (localQueue?: number): Contender => ({
         });
         stop = () => runner.stop();
       },
-      close: () => stop(),
+      async close() {
+        await stop();
+        await pgPool.end();
+      },
     };
   },
 });

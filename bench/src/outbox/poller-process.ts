@@ -23,16 +23,18 @@ export async function startPoller(brief: PollerBrief): Promise<PollerProcess> {
   const child = spawn(process.execPath, [PROGRAM, JSON.stringify(brief)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const kill = async () => {
+  const end = async (how: () => void) => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
-    child.kill('SIGKILL');
+    how();
+    const timer = setTimeout(() => child.kill('SIGKILL'), ANSWER_WITHIN_MS);
     await gone;
+    clearTimeout(timer);
   };
   try {
     await answerOf(child);
   } catch (error) {
-    await kill();
+    await end(() => child.kill('SIGKILL'));
     throw error;
   }
   return {
@@ -40,11 +42,7 @@ export async function startPoller(brief: PollerBrief): Promise<PollerProcess> {
       child.send('report');
       return (await answerOf(child)) as readonly Step[];
     },
-    async stop() {
-      const gone = once(child, 'exit');
-      child.send('stop');
-      await gone;
-    },
+    stop: () => end(() => child.send('stop')),
   };
 }
 

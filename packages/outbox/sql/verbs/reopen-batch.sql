@@ -1,9 +1,12 @@
 -- Lets a batch run again, with its open tasks counted under lock-tasks.
+-- Guarantee: a folder looks at it, by a tick of nothing: where no task could be opened again, no end of one would ever end the batch.
 -- Parameters: $1 id, $2 whether it is still failing, $3 channel to tell.
 -- Returns: the batch.
--- Cost: a walk over its tasks, a deletion per tick.
+-- Cost: a walk over its tasks, a deletion per tick, an insert.
 WITH gone AS (
   DELETE FROM {schema}.outbox_tick WHERE batch_id = $1::bigint
+), looked_at AS (
+  INSERT INTO {schema}.outbox_tick (batch_id, task_key, ok_cnt, end_cnt) VALUES ($1::bigint, NULL, 0, 0)
 ), told AS (
   SELECT pg_notify($3::text, dag) FROM {schema}.batch_instance WHERE id = $1::bigint
 )

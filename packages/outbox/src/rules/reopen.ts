@@ -74,8 +74,9 @@ export function reopen({ tasks, edges, needs }: BatchState, only?: string): Reop
       continue;
     }
     const counts = countParents(key, { parents: parents.get(key) ?? [], after, byKey, need: needs.get(key) });
-    // What failed had been able to start, so it is again, whatever has become of its parents since.
-    const pre = task.status === 'FAILED' ? Math.min(counts.pre, counts.open) : counts.pre;
+    // What failed had been able to start, and so has what can run now: they are again, whatever has become of their parents since.
+    const couldStart = task.status === 'FAILED' || (!again && task.pre === 0);
+    const pre = couldStart ? Math.min(counts.pre, counts.open) : counts.pre;
     const { open } = counts;
     const status = open < pre ? 'SKIPPED' : 'READY';
     after.set(key, status);

@@ -24,6 +24,12 @@ const MUTANTS = [
     "OR (p.status = 'FAILED' AND p.on_failure = 'continue')",
     '',
   ],
+  [
+    'what is added is not waited for',
+    'outbox_add_tasks',
+    "('all', 'all-done') THEN j.cnt",
+    "('all', 'all-done') THEN 0",
+  ],
   ['attempts are counted twice', 'outbox_claim_ready', 'e.attempts + 1', 'e.attempts + 2'],
 ] as const;
 

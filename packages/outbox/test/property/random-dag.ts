@@ -7,6 +7,8 @@ export interface DagLimits {
   readonly tasksMax: number;
   /** Only `all` joins and the policy `fail`, without conditions; everything unless given. */
   readonly plain?: boolean | undefined;
+  /** How many failures under `fail` there are for 120 successes; few unless given: such a failure ends a batch at once. */
+  readonly failures?: number | undefined;
 }
 
 /** How a batch is treated until its end, and after it. */
@@ -63,11 +65,18 @@ const fails: fc.Arbitrary<Fate> = fc.record({
 });
 const unwanted: fc.Arbitrary<Fate> = fc.constant({ kind: 'unwanted' as const });
 
-/** A final failure under `fail` ends a batch at once, so there are few of them: most batches get far. */
-const behaviour = (plain: boolean): fc.Arbitrary<Pick<Sketch, 'fate' | 'onFailure'>> =>
+interface Kinds {
+  readonly plain: boolean;
+  readonly failures: number;
+}
+
+const behaviour = ({ plain, failures }: Kinds): fc.Arbitrary<Pick<Sketch, 'fate' | 'onFailure'>> =>
   fc.oneof(
     { weight: 120, arbitrary: fc.record({ fate: done, onFailure: fc.constant('fail' as const) }) },
-    { weight: 1, arbitrary: fc.record({ fate: fails, onFailure: fc.constant('fail' as const) }) },
+    {
+      weight: failures,
+      arbitrary: fc.record({ fate: fails, onFailure: fc.constant('fail' as const) }),
+    },
     ...(plain
       ? []
       : [
@@ -89,25 +98,25 @@ const behaviour = (plain: boolean): fc.Arbitrary<Pick<Sketch, 'fate' | 'onFailur
   );
 
 /** Few: each of them is a task more. */
-const someAdded = (depth: number): fc.Arbitrary<readonly AddedSketch[]> =>
+const someAdded = (depth: number, kinds: Kinds): fc.Arbitrary<readonly AddedSketch[]> =>
   depth === 0
     ? fc.constant([])
     : fc.oneof(
         { weight: 5, arbitrary: fc.constant([]) },
-        { weight: 1, arbitrary: fc.array(added(depth), { minLength: 1, maxLength: 2 }) },
+        { weight: 1, arbitrary: fc.array(added(depth, kinds), { minLength: 1, maxLength: 2 }) },
       );
 
-const added = (depth: number): fc.Arbitrary<AddedSketch> =>
+const added = (depth: number, kinds: Kinds): fc.Arbitrary<AddedSketch> =>
   fc
     .record({
       mode: fc.constantFrom<TaskMode>('transactional', 'external'),
-      behaviour: behaviour(false),
+      behaviour: behaviour(kinds),
       before: fc.nat({ max: 3 }),
-      adds: someAdded(depth - 1),
+      adds: someAdded(depth - 1, kinds),
     })
     .map(({ behaviour: own, ...rest }) => ({ ...rest, ...own }));
 
-const sketch = (plain: boolean): fc.Arbitrary<Sketch> =>
+const sketch = (kinds: Kinds): fc.Arbitrary<Sketch> =>
   fc
     .record({
       back: fc.array(fc.nat({ max: PARENTS_BACK - 1 }), { maxLength: 4 }),
@@ -115,7 +124,7 @@ const sketch = (plain: boolean): fc.Arbitrary<Sketch> =>
         { weight: 60, arbitrary: fc.constant(false) },
         { weight: 1, arbitrary: fc.constant(true) },
       ),
-      join: plain
+      join: kinds.plain
         ? fc.constant('all' as const)
         : fc.constantFrom(
             'all' as const,
@@ -126,8 +135,8 @@ const sketch = (plain: boolean): fc.Arbitrary<Sketch> =>
           ),
       atLeast: fc.integer({ min: 1, max: 4 }),
       mode: fc.constantFrom<TaskMode>('transactional', 'external'),
-      behaviour: behaviour(plain),
-      adds: someAdded(plain ? 0 : 2),
+      behaviour: behaviour(kinds),
+      adds: someAdded(kinds.plain ? 0 : 2, kinds),
     })
     .map(({ behaviour: own, ...rest }) => ({ ...rest, ...own }));
 
@@ -135,14 +144,20 @@ const sketch = (plain: boolean): fc.Arbitrary<Sketch> =>
  * Random DAGs, parents before children, added tasks behind the one that adds them.
  * @param limits - see DagLimits.
  */
-export function randomDag({ tasksMax, plain = false }: DagLimits): fc.Arbitrary<readonly ModelTask[]> {
-  return fc.array(sketch(plain), { minLength: 1, maxLength: tasksMax, size: 'max' }).map((sketches) => {
-    const tasks = sketches.map((one, index) => toTask(one, index));
-    return tasks.flatMap((task, index) => {
-      const waiting = tasks.filter(({ after }) => after.includes(task.key)).map(({ key }) => key);
-      return [task, ...addedBy(task.key, sketches[index]?.adds ?? [], waiting)];
+export function randomDag({
+  tasksMax,
+  plain = false,
+  failures = 1,
+}: DagLimits): fc.Arbitrary<readonly ModelTask[]> {
+  return fc
+    .array(sketch({ plain, failures }), { minLength: 1, maxLength: tasksMax, size: 'max' })
+    .map((sketches) => {
+      const tasks = sketches.map((one, index) => toTask(one, index));
+      return tasks.flatMap((task, index) => {
+        const waiting = tasks.filter(({ after }) => after.includes(task.key)).map(({ key }) => key);
+        return [task, ...addedBy(task.key, sketches[index]?.adds ?? [], waiting)];
+      });
     });
-  });
 }
 
 /** Added tasks, each followed by those it adds itself. */

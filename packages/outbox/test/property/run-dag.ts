@@ -117,7 +117,8 @@ class Telling {
           schema,
           dags,
           concurrency: CONCURRENCY,
-          pollIntervalMs: 100,
+          // For tries that come soon after a failure; four pollers would only be in each other's way.
+          pollIntervalMs: databases.length > 1 ? 30 : 10,
           leaseMs: disturb ? 500 : 30_000,
           lostMax: 1_000,
         }),
@@ -215,7 +216,7 @@ class Telling {
         const { status } = await batches.get(this.#batch);
         return status !== 'RUNNING' && status;
       },
-      { what: `the end of batch ${this.#batch}`, deadlineMs: 60_000, intervalMs: 3 },
+      { what: `the end of batch ${this.#batch}`, deadlineMs: 60_000, intervalMs: 5 },
     ).catch(() => 'still RUNNING');
   }
 
