@@ -168,7 +168,7 @@ const ownEnd = (fate: Fate): ModelEnd =>
   fate.kind === 'done' ? 'DONE' : fate.kind === 'fails' ? 'FAILED' : 'skipped by condition';
 
 /** A task as it was found at the end. */
-export interface FoundTask {
+interface FoundTask {
   readonly status: OutboxStatus;
   readonly skippedBy: 'condition' | 'cascade' | undefined;
 }
