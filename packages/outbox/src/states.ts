@@ -14,6 +14,7 @@ import type { BatchStatus, OutboxStatus } from './model.js';
  *    ├── a parent can no longer succeed ──▶ SKIPPED
  *    └── its batch fails ──▶ CANCELLED ◀── abort ── PROCESSING
  * ```
+ * A retry makes a CANCELLED task SKIPPED where it can still not start.
  * READY with pre_cnt > 0 waits for others; only the ends of its parents change its counts.
  */
 export const TASK_MOVES: Readonly<Record<OutboxStatus, readonly OutboxStatus[]>> = Object.freeze({
@@ -22,7 +23,7 @@ export const TASK_MOVES: Readonly<Record<OutboxStatus, readonly OutboxStatus[]>>
   DONE: [],
   FAILED: ['READY'],
   SKIPPED: ['READY'],
-  CANCELLED: ['READY'],
+  CANCELLED: ['READY', 'SKIPPED'],
 });
 
 /**
