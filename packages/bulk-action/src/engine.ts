@@ -10,6 +10,7 @@ import {
   silentLogger,
   systemClock,
   systemRng,
+  within,
 } from '@millrace/foundation';
 import { type Aggregator, AggregatorRegistry } from './aggregator.js';
 import { AggregatorService } from './aggregator-service.js';
@@ -20,7 +21,6 @@ import { DeadLetterService } from './dead-letter-service.js';
 import { IdempotencyService } from './idempotency-service.js';
 import { openMemoryStore } from './memory/open-store.js';
 import { type BulkActionConfig, type ResolvedBulkActionConfig, resolveBulkActionConfig } from './options.js';
-import { within } from './pool/within.js';
 import { WorkerPool } from './pool/worker-pool.js';
 import type { BulkStore } from './ports.js';
 import { type JobProcessor, ProcessorRegistry } from './processor.js';

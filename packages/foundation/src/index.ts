@@ -36,9 +36,11 @@ export {
   type OptionSpec,
   resolveOptions,
 } from './options.js';
+export { Repeating, type RepeatingOptions } from './repeating.js';
 export { type Rng, seededRng } from './rng.js';
 export { nearestKey } from './rules/nearest-key.js';
 export { systemClock } from './system/clock.js';
+export { processName } from './system/process-name.js';
 export { systemRng } from './system/rng.js';
 export { formatScopedId, NO_TENANT, parseScopedId, type ScopedId } from './tenant.js';
 export {
@@ -49,4 +51,5 @@ export {
   type WorkContext,
   type WorkError,
 } from './vocabulary.js';
+export { LATE, within } from './within.js';
 export { toWorkError } from './work-error.js';

@@ -1,7 +1,7 @@
+import { Repeating } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
 import type { ResolvedOutboxOptions } from './options.js';
 import type { ClaimedTask, TaskStore } from './postgres/task-store.js';
-import { Repeating } from './repeating.js';
 import { STOPPING, StopSwitch } from './stop-switch.js';
 
 /** A claim of this worker. */

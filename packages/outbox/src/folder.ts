@@ -1,3 +1,4 @@
+import { Repeating } from '@millrace/foundation';
 import type { Database, Tx } from '@millrace/postgres';
 import type { BatchListeners } from './batch-listeners.js';
 import type { OutboxEvents } from './events.js';
@@ -6,7 +7,6 @@ import type { ResolvedOutboxOptions } from './options.js';
 import type { BatchStore } from './postgres/batch-store.js';
 import type { FoldStore } from './postgres/fold-store.js';
 import type { TaskStore } from './postgres/task-store.js';
-import { Repeating } from './repeating.js';
 
 /** Ticks looked at in one transaction. */
 const TICKS_MAX = 1_000;

@@ -6,6 +6,7 @@ import {
   type Logger,
   type OptionSpec,
   objectOption,
+  processName,
   type Rng,
   resolveOptions,
   silentLogger,
@@ -14,7 +15,6 @@ import {
   textOption,
 } from '@millrace/foundation';
 import type { Database } from '@millrace/postgres';
-import { processName } from './system/process-name.js';
 
 /** What an outbox works with. */
 export interface OutboxOptions {

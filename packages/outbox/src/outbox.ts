@@ -1,4 +1,4 @@
-import { Lifecycle, type Service, type ServiceState } from '@millrace/foundation';
+import { Lifecycle, type Service, type ServiceState, within } from '@millrace/foundation';
 import { type BatchEndListener, BatchListeners } from './batch-listeners.js';
 import { Batches } from './batches.js';
 import { Completions } from './completions.js';
@@ -15,7 +15,7 @@ import { FoldStore } from './postgres/fold-store.js';
 import { HorizonStore } from './postgres/horizon-store.js';
 import { PruneStore } from './postgres/prune-store.js';
 import { ScheduleStore } from './postgres/schedule-store.js';
-import { channelOf, Statements } from './postgres/statements.js';
+import { Statements } from './postgres/statements.js';
 import { TaskStore } from './postgres/task-store.js';
 import { ViewStore } from './postgres/view-store.js';
 import { WorkerStore } from './postgres/worker-store.js';
@@ -29,8 +29,7 @@ import { Sweeper } from './sweeper.js';
 import { TaskOutcomes } from './task-outcomes.js';
 import { TaskRunner } from './task-runner.js';
 import { VacuumWatch } from './vacuum-watch.js';
-import { WakeUps } from './wake-ups.js';
-import { within } from './within.js';
+import { channelOf, WakeUps } from './wake-ups.js';
 
 /** What an outbox is made of. */
 export interface OutboxSetup extends OutboxOptions {

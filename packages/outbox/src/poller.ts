@@ -1,4 +1,4 @@
-import { Lifecycle, type Service, sleep } from '@millrace/foundation';
+import { LATE, Lifecycle, type Service, sleep, within } from '@millrace/foundation';
 import { Claims } from './claims.js';
 import { type ResolvedOutboxOptions, workerIdOf } from './options.js';
 import type { ClaimedTask, TaskStore } from './postgres/task-store.js';
@@ -6,7 +6,6 @@ import type { DagRegistry } from './registry.js';
 import { claimPauseMs } from './rules/claim-pace.js';
 import type { TaskRunner } from './task-runner.js';
 import type { WakeUps } from './wake-ups.js';
-import { within } from './within.js';
 
 /** A claim that fails is repeated after a pause that grows up to this. */
 const FAILURE_PAUSE_MAX_MS = 2_000;
@@ -113,9 +112,9 @@ export class Poller implements Service {
     this.wake();
     this.#unlisten();
     const ended = this.#loop.then(() => this.#idle());
-    if (!(await within(clock, gracePeriodMs * (1 - GIVING_BACK_SHARE), ended))) {
+    if ((await within(clock, gracePeriodMs * (1 - GIVING_BACK_SHARE), ended)) === LATE) {
       this.#claims.abortAll();
-      const isEnded = await within(clock, gracePeriodMs * GIVING_BACK_SHARE, ended);
+      const isEnded = (await within(clock, gracePeriodMs * GIVING_BACK_SHARE, ended)) !== LATE;
       if (!isEnded && this.#claims.size > 0)
         logger.warn({ tasks: this.#claims.size }, 'Tasks could not be given back; their leases will end');
     }

@@ -1,9 +1,9 @@
+import { Repeating } from '@millrace/foundation';
 import type { WorkerView } from './model.js';
 import { type ResolvedOutboxOptions, workerIdOf } from './options.js';
 import type { PruneStore } from './postgres/prune-store.js';
 import type { WorkerStore } from './postgres/worker-store.js';
 import type { DagRegistry } from './registry.js';
-import { Repeating } from './repeating.js';
 
 /** How often a worker says that it is there, and how often it may be missed. */
 const NOTE_EVERY_MS = 10_000;

@@ -1,8 +1,7 @@
-import { sleep } from '@millrace/foundation';
+import { Repeating, sleep } from '@millrace/foundation';
 import type { Database } from '@millrace/postgres';
 import type { ResolvedOutboxOptions } from './options.js';
 import type { Pruned, PruneStore } from './postgres/prune-store.js';
-import { Repeating } from './repeating.js';
 
 /** A look that finds nothing costs nothing; how late a batch goes matters to nobody. */
 const EVERY_MAX_MS = 60_000;

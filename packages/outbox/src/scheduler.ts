@@ -1,3 +1,4 @@
+import { Repeating } from '@millrace/foundation';
 import type { Database, Tx } from '@millrace/postgres';
 import { cronPeriods } from './cron-periods.js';
 import { ERRORS } from './errors.js';
@@ -5,7 +6,6 @@ import type { Batch } from './model.js';
 import type { ResolvedOutboxOptions } from './options.js';
 import type { BatchStore } from './postgres/batch-store.js';
 import type { DueSchedule, ScheduleStore } from './postgres/schedule-store.js';
-import { Repeating } from './repeating.js';
 import { retryDelayMs } from './rules/backoff.js';
 import { periodKey, scheduleTurn } from './rules/schedule.js';
 import type { WakeUps } from './wake-ups.js';

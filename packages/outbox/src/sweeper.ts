@@ -1,8 +1,8 @@
+import { Repeating } from '@millrace/foundation';
 import type { OutboxEvents } from './events.js';
 import { type ResolvedOutboxOptions, workerPrefix } from './options.js';
 import type { TaskStore } from './postgres/task-store.js';
 import type { DagRegistry } from './registry.js';
-import { Repeating } from './repeating.js';
 import type { TaskOutcomes } from './task-outcomes.js';
 
 const EXPIRED_MAX = 100;

@@ -1,6 +1,6 @@
+import { Repeating } from '@millrace/foundation';
 import type { ResolvedOutboxOptions } from './options.js';
 import type { HorizonHolder, HorizonStore } from './postgres/horizon-store.js';
-import { Repeating } from './repeating.js';
 
 /** How old the oldest transaction is, and whose it is. */
 export interface OldestTransaction {

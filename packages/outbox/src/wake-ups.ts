@@ -1,5 +1,5 @@
 import type { Logger } from '@millrace/foundation';
-import type { Database } from '@millrace/postgres';
+import { type Database, Hints, hintChannel } from '@millrace/postgres';
 
 /** What instances tell each other. */
 export type Hint =
@@ -9,19 +9,15 @@ export type Hint =
 const ABORTED = 'aborted:';
 
 /**
- * Hints between instances: there may be work, a batch was aborted. Hints may be lost; whoever gets none looks by itself after a while.
- *
- * NOTIFY makes commits wait for each other, so it is never part of a task's own transaction: it is sent afterwards, one statement for all
- * that has come together meanwhile.
+ * The channel of an outbox' hints.
+ * @param schema - of the tables.
  */
+export const channelOf = (schema: string): string => hintChannel('outbox', schema);
+
+/** Hints between the instances of an outbox: there may be work, a batch was aborted. */
 export class WakeUps {
-  readonly #database: Database;
-  readonly #channel: string;
-  readonly #logger: Logger;
+  readonly #hints: Hints;
   readonly #listeners = new Set<(hint: Hint) => void>();
-  #unlisten: (() => void) | undefined;
-  readonly #pending = new Set<string>();
-  #sending: Promise<void> | undefined;
 
   /**
    * @param database - that carries them.
@@ -29,21 +25,17 @@ export class WakeUps {
    * @param logger - told when one could not be sent.
    */
   constructor(database: Database, channel: string, logger: Logger) {
-    this.#database = database;
-    this.#channel = channel;
-    this.#logger = logger;
+    this.#hints = new Hints(database, channel, logger);
   }
 
   /** Listens to the other instances. */
   start(): void {
-    this.#unlisten ??= this.#database.listen(this.#channel, (payload) => this.#hear(payload));
+    this.#hints.start((text) => this.here(hintOf(text)));
   }
 
   /** Ends the listening, and waits for what is being sent. */
-  async stop(): Promise<void> {
-    this.#unlisten?.();
-    this.#unlisten = undefined;
-    await this.#sending;
+  stop(): Promise<void> {
+    return this.#hints.stop();
   }
 
   /**
@@ -63,34 +55,11 @@ export class WakeUps {
 
   /** Tells the other instances, soon. */
   others(hint: Hint): void {
-    this.#pending.add(hint.kind === 'work' ? hint.dag : `${ABORTED}${hint.batchId}`);
-    this.#sending ??= this.#send();
-  }
-
-  async #send(): Promise<void> {
-    while (this.#pending.size > 0) {
-      const payloads = [...this.#pending];
-      this.#pending.clear();
-      try {
-        await this.#database.query('SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload', [
-          this.#channel,
-          payloads,
-        ]);
-      } catch (error) {
-        this.#logger.debug(
-          { reason: String(error) },
-          'A hint to other instances was lost; they will look by themselves',
-        );
-      }
-    }
-    this.#sending = undefined;
-  }
-
-  #hear(payload: string): void {
-    this.here(
-      payload.startsWith(ABORTED)
-        ? { kind: 'aborted', batchId: payload.slice(ABORTED.length) }
-        : { kind: 'work', dag: payload },
-    );
+    this.#hints.send(hint.kind === 'work' ? hint.dag : `${ABORTED}${hint.batchId}`);
   }
 }
+
+const hintOf = (text: string): Hint =>
+  text.startsWith(ABORTED)
+    ? { kind: 'aborted', batchId: text.slice(ABORTED.length) }
+    : { kind: 'work', dag: text };

@@ -18,6 +18,7 @@ export type {
 export { dumpSchema } from './dump-schema.js';
 export { ERRORS } from './errors.js';
 export { isSqlError, type SqlError } from './failure.js';
+export { Hints } from './hints.js';
 export { type MigrateOptions, migrate, requireMigrated } from './migrate.js';
 export { type MigrationFile, readMigrations } from './migration-files.js';
 export { transactionOutcome } from './outcome.js';
@@ -39,3 +40,9 @@ export { classifyFailure, type DatabaseFailure, type FailureKind } from './rules
 export { type SqlParameter, toJson } from './rules/encode-parameter.js';
 export { quoteIdentifier } from './rules/identifier.js';
 export type { TransactionOutcome } from './rules/judge-outcome.js';
+export {
+  hintChannel,
+  type Statement,
+  StatementFiles,
+  type StatementFilesOptions,
+} from './statement-files.js';

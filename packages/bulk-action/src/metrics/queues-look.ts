@@ -1,6 +1,5 @@
-import type { Clock } from '@millrace/foundation';
+import { type Clock, within } from '@millrace/foundation';
 import type { QueuesView } from '../model.js';
-import { within } from '../pool/within.js';
 import type { StoreViews } from '../store-views.js';
 
 /** What a look at the queues works with. */

@@ -1,4 +1,4 @@
-import { Lifecycle, type Rng, type Service } from '@millrace/foundation';
+import { Lifecycle, type Rng, type Service, within } from '@millrace/foundation';
 import type { Aggregation } from '../aggregation.js';
 import type { AggregatorRegistry } from '../aggregator.js';
 import { Bell } from './bell.js';
@@ -7,7 +7,6 @@ import { spread } from './fetcher.js';
 import { Loop } from './loop.js';
 import { report } from './report.js';
 import { AggregationRun } from './run-aggregation.js';
-import { within } from './within.js';
 
 /** So many groups at once: a reduce that hangs must not hold up those of others. */
 const RUNS_AT_ONCE = 8;

@@ -1,4 +1,4 @@
-import { ERRORS as FOUNDATION_ERRORS, type Service, toWorkError } from '@millrace/foundation';
+import { ERRORS as FOUNDATION_ERRORS, LATE, type Service, toWorkError, within } from '@millrace/foundation';
 import type { LeaseRef } from '../lease.js';
 import { WorkerState } from '../states.js';
 import type { Crew } from './crew.js';
@@ -7,7 +7,6 @@ import type { Intake } from './intake.js';
 import type { JobTries } from './job-tries.js';
 import { report } from './report.js';
 import type { Settler } from './settler.js';
-import { LATE, within } from './within.js';
 
 /** What a shutdown ends. */
 export interface ShutdownParts {

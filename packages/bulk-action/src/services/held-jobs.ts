@@ -1,6 +1,7 @@
 import { pLimit } from '@millrace/async-utils';
 import {
   type Clock,
+  LATE,
   type Logger,
   type Rng,
   silentLogger,
@@ -8,6 +9,7 @@ import {
   systemClock,
   systemRng,
   toWorkError,
+  within,
 } from '@millrace/foundation';
 import type { AggregatorRegistry } from '../aggregator.js';
 import { ERRORS } from '../errors.js';
@@ -20,7 +22,6 @@ import type { Verdict } from '../pool/read-answer.js';
 import { report } from '../pool/report.js';
 import { STORE_BUDGET_MS } from '../pool/shutdown.js';
 import { outcomeOf } from '../pool/try-outcome.js';
-import { LATE, within } from '../pool/within.js';
 import type { BulkStore } from '../ports.js';
 import type { Job, ProcessorRegistry } from '../processor.js';
 import { groupIdOf } from '../rules/ids.js';

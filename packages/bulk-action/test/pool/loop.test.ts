@@ -2,7 +2,6 @@ import { latch, ManualClock, recordingLogger } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { Bell } from '../../src/pool/bell.js';
 import { Loop } from '../../src/pool/loop.js';
-import { LATE, within } from '../../src/pool/within.js';
 
 describe('Bell', () => {
   it('bulk-action BA-5: a ring wakes the sleeper, and one that came before is remembered once', async () => {
@@ -137,25 +136,5 @@ describe('Loop', () => {
     await clock.advance(2000);
     expect(rounds).toBe(3);
     await loop.stop();
-  });
-});
-
-describe('within', () => {
-  it('bulk-action BA-10: waits no longer than told, and a late failure is nobody’s', async () => {
-    const clock = new ManualClock();
-    let fail: (error: Error) => void = () => {};
-    const answer = within(
-      clock,
-      100,
-      new Promise<never>((_, reject) => {
-        fail = reject;
-      }),
-    );
-    await clock.advance(100);
-    expect(await answer).toBe(LATE);
-    fail(new Error('too late to matter'));
-    expect(await within(clock, 100, Promise.resolve(7))).toBe(7);
-    await expect(within(clock, 100, Promise.reject(new Error('in time')))).rejects.toThrow('in time');
-    expect(clock.pendingTimers).toBe(0);
   });
 });

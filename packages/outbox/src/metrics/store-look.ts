@@ -1,5 +1,4 @@
-import type { Clock } from '@millrace/foundation';
-import { within } from '../within.js';
+import { type Clock, within } from '@millrace/foundation';
 
 /** What a look at the database works with. */
 export interface StoreLookEnvironment<T> {

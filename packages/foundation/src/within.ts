@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/foundation';
+import type { Clock } from './clock.js';
 
 /** The answer of `within` for what was not done in time. */
 export const LATE = Symbol('late');

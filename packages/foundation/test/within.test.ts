@@ -1,0 +1,23 @@
+import { ManualClock } from '@millrace/testkit';
+import { describe, expect, it } from 'vitest';
+import { LATE, within } from '../src/within.js';
+
+describe('within', () => {
+  it('waits no longer than told, and a late failure is nobody’s', async () => {
+    const clock = new ManualClock();
+    let fail: (error: Error) => void = () => {};
+    const answer = within(
+      clock,
+      100,
+      new Promise<never>((_, reject) => {
+        fail = reject;
+      }),
+    );
+    await clock.advance(100);
+    expect(await answer).toBe(LATE);
+    fail(new Error('too late to matter'));
+    expect(await within(clock, 100, Promise.resolve(7))).toBe(7);
+    await expect(within(clock, 100, Promise.reject(new Error('in time')))).rejects.toThrow('in time');
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
