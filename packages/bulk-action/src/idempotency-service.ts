@@ -1,6 +1,8 @@
 import {
+  bytesBeyond,
   type Clock,
   durationOption,
+  encodeJson,
   printable,
   type Rng,
   resolveOptions,
@@ -12,7 +14,6 @@ import type { ResolvedBulkActionConfig } from './options.js';
 import type { BulkStore } from './ports.js';
 import { optionInvalid } from './refusals.js';
 import { idInvalid } from './rules/ids.js';
-import { bytesBeyond, encodeJson } from './rules/payload.js';
 
 /** What an IdempotencyService takes from outside. */
 export interface IdempotencyServiceDependencies {

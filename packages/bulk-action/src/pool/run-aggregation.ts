@@ -1,11 +1,10 @@
-import { type Clock, type Logger, sleep, toWorkError } from '@millrace/foundation';
+import { bytesBeyond, type Clock, encodeJson, type Logger, sleep, toWorkError } from '@millrace/foundation';
 import { AGGREGATION_PAUSE_MS, type Aggregation, type StoredResult } from '../aggregation.js';
 import type { AggregationContext, Aggregator, AggregatorRegistry } from '../aggregator.js';
 import { ERRORS } from '../errors.js';
 import type { ResolvedBulkActionConfig } from '../options.js';
 import { type BulkStore } from '../ports.js';
 import { groupIdOf } from '../rules/ids.js';
-import { bytesBeyond, encodeJson } from '../rules/payload.js';
 import { report } from './report.js';
 
 /** What aggregations work with. */
