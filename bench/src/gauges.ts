@@ -15,6 +15,8 @@ interface Reading {
 export interface Gauge {
   readonly work: string;
   readonly readings: readonly Reading[];
+  /** How often it runs, where that differs from the benchmark's pairs. */
+  readonly runs?: number;
   /** Does the work once and answers one value for each reading. */
   run(): Promise<readonly number[]>;
 }

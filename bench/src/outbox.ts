@@ -1,5 +1,7 @@
 import type { Gauge } from './gauges.js';
+import { Crew } from './outbox/crew.js';
 import { graphileWorker } from './outbox/graphile-worker.js';
+import { heldSnapshot } from './outbox/held-snapshot.js';
 import { insertingAndRunning, largeBatch } from './outbox/large.js';
 import { millrace, TASKS_PER_BATCH } from './outbox/millrace.js';
 import { pgBoss } from './outbox/pg-boss.js';
@@ -118,5 +120,46 @@ registerBench({
     ];
   },
   gauges: ({ smoke }) => [largeBatch(smoke ? 200 : 100_000)],
+  close: stopServer,
+});
+
+const POLLERS = 8;
+const POLLER_CONCURRENCY = 12;
+
+/** Tasks that all wait to be counted at one row, beside tasks that do not. */
+function fanningIn(tasks: number, pollers: number): Pick<Row, 'work' | 'ours' | 'peers' | 'close'> {
+  const [fanIn, flat] = [{ kind: 'fan-in', tasks } as const, { kind: 'flat', tasks } as const];
+  const crew = new Crew({ pollers, concurrency: POLLER_CONCURRENCY, dags: [fanIn, flat] });
+  return {
+    work: `${text(tasks)} → 1 fan-in, ${pollers} poller processes, per task`,
+    ours: crew.running('Millrace', fanIn),
+    peers: [crew.running('itself, flat', flat)],
+    close: () => crew.close(),
+  };
+}
+
+registerBench({
+  name: 'outbox-strain',
+  get settings() {
+    return [
+      `fan-in: no-op tasks in mode external and one that waits for all of them, beside one batch of as many independent tasks; both run by the same processes, concurrency ${POLLER_CONCURRENCY} each, which poll already; from the call that starts the batch until it has ended; VACUUM instead of emptied tables`,
+      'snapshot: one process, concurrency 500, four batches ahead; a REPEATABLE READ transaction on a connection of its own',
+      describeServer(),
+    ];
+  },
+  pairs: 9,
+  warmUps: 3,
+  rows({ smoke }) {
+    const [tasks, pollers] = smoke ? [200, 2] : [10_000, POLLERS];
+    // No slower than a quarter more.
+    return [{ ...fanningIn(tasks, pollers), unit: 'ns', bar: 0.8, aim: 1 }];
+  },
+  gauges: ({ smoke }) => [
+    heldSnapshot(
+      smoke
+        ? { perBatch: 100, settleMs: 50, holdMs: 500, windowMs: 200 }
+        : { perBatch: TASKS_PER_BATCH, settleMs: 3_000, holdMs: 60_000, windowMs: 10_000 },
+    ),
+  ],
   close: stopServer,
 });

@@ -15,6 +15,8 @@ export interface Row {
   /** Pairs and warm-ups of this row, where they differ from the benchmark's. */
   readonly pairs?: number;
   readonly warmUps?: number;
+  /** Ends what its samples have started and kept. */
+  close?(): Promise<void>;
 }
 
 /** A benchmark that `npm run bench -- NAME` knows. */
@@ -27,7 +29,7 @@ export interface Bench {
   readonly warmUps: number;
   /** Makes the rows; with `smoke` each does as little work as still shows that it runs. */
   rows(options: { readonly smoke: boolean }): readonly Row[];
-  /** Makes the lines that have no peer, run as often as a row has pairs. */
+  /** Makes the lines that have no peer, run as often as a row has pairs unless they say how often. */
   gauges?(options: { readonly smoke: boolean }): readonly Gauge[];
   /** Ends what the rows have started. */
   close?(): Promise<void>;

@@ -67,11 +67,15 @@ async function runBench(bench: Bench, smoke: boolean): Promise<BenchResults> {
     for (const row of bench.rows({ smoke })) {
       announce(row.work);
       const { pairs = bench.pairs, warmUps = bench.warmUps } = row;
-      results.push(await runRow(row, smoke ? 1 : pairs, smoke ? 0 : warmUps));
+      try {
+        results.push(await runRow(row, smoke ? 1 : pairs, smoke ? 0 : warmUps));
+      } finally {
+        await row.close?.();
+      }
     }
     for (const gauge of bench.gauges?.({ smoke }) ?? []) {
       announce(gauge.work);
-      gauges.push(await runGauge(gauge, smoke ? 1 : bench.pairs));
+      gauges.push(await runGauge(gauge, smoke ? 1 : (gauge.runs ?? bench.pairs)));
     }
   } finally {
     await bench.close?.();

@@ -50,4 +50,13 @@ describe('npm run bench', () => {
     expect(report.gauges).toHaveLength(1);
     expectMeasured(report);
   });
+
+  it('outbox-strain: a wide join beside flat tasks over poller processes, and the rate while a snapshot is held', async () => {
+    await bench('outbox-strain', '--smoke');
+    const report: Report = reportOf('outbox-strain');
+    expect(report.results.map(({ work }) => work)).toEqual(['200 → 1 fan-in, 2 poller processes, per task']);
+    expect(report.gauges).toHaveLength(1);
+    expect(report.gauges[0]?.readings).toHaveLength(6);
+    expectMeasured(report);
+  });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chainDag, type Step, waitsBetween } from '../src/outbox/chain.js';
+import { fanInDag } from '../src/outbox/fan-in.js';
 import { wideDag } from '../src/outbox/large.js';
 
 const step = (batch: string, index: number, startedAt: number, endedAt: number): Step => ({
@@ -56,4 +57,14 @@ describe('wideDag', () => {
       expect(tasks.filter(([, { after }]) => after?.length === 0).map(([key]) => key)).toEqual(['root']);
     },
   );
+});
+
+describe('fanInDag', () => {
+  it('has so many independent tasks, and one more that waits for each of them', () => {
+    const { tasks } = fanInDag(100);
+    expect(tasks).toHaveLength(101);
+    const roots = tasks.filter(([, { after }]) => after?.length === 0).map(([key]) => key);
+    expect(roots).toHaveLength(100);
+    expect(tasks.find(([key]) => key === 'join')?.[1].after).toEqual(roots);
+  });
 });

@@ -1,4 +1,3 @@
-import { seededRng } from '@millrace/foundation';
 import { describe, expect, it } from 'vitest';
 import { checkEndedOnce, checkNoLoss, checkNothingLeft, checkRefusals } from '../src/outbox/check-batches.js';
 import { checkOneRowEach, checkOrder, checkRuns, checkStaleRefused } from '../src/outbox/check-effects.js';
@@ -9,7 +8,7 @@ import {
   type Testimony,
   testimonyOf,
 } from '../src/outbox/evidence.js';
-import { drawPlan, type Plan, taskName, wanted } from '../src/outbox/plan.js';
+import type { Plan } from '../src/outbox/plan.js';
 
 const script = { does: 'works', ms: 1, writes: 'last', heedless: false } as const;
 const batch = (bizKey: string, push: 'alone' | 'with-order' | 'rolled-back') => ({
@@ -41,6 +40,8 @@ const task = (key: string, rest: Partial<StoredTask> = {}): StoredTask => ({
   lost: 0,
   result: null,
   error: null,
+  skippedBy: null,
+  letters: 0,
   ...rest,
 });
 const results = { t0: { run: 'r0', seq: '1' }, t1: { run: 'r1', seq: '2' }, t2: { run: 'r2' } };
@@ -55,7 +56,7 @@ const run = (key: 't0' | 't1' | 't2', inputs: object, rest: Partial<Run> = {}): 
   ...rest,
 });
 const runs = [run('t0', {}), run('t1', { t0: results.t0 }), run('t2', { t1: results.t1 })];
-const stored = { id: '7', bizKey: 'b', runNo: 1, status: 'DONE', openCount: 0 };
+const stored = { id: '7', bizKey: 'b', runNo: 1, status: 'DONE', openCount: 0, counts: { DONE: 3 } };
 
 const tasksWith = (...changed: StoredTask[]): Evidence['tasks'] => {
   const all = (['t0', 't1', 't2'] as const).map((key) => task(key, { result: results[key] }));
@@ -73,6 +74,7 @@ function evidence(changes: Partial<Evidence> = {}, testimony: Partial<Testimony>
       { seq: '2', name: 'b#t1', run: 'r1', found: ['t0'] },
     ],
     ends: [{ bizKey: 'b', status: 'DONE', effects: 2 }],
+    moves: [{ bizKey: 'b', from: 'RUNNING', to: 'DONE' }],
     orders: ['b'],
     ticks: 0,
     ...changes,
@@ -82,6 +84,8 @@ function evidence(changes: Partial<Evidence> = {}, testimony: Partial<Testimony>
         { bizKey: 'b', id: '7', created: false },
       ],
       runs,
+      aborts: [],
+      retries: { batches: 0, tasks: 0 },
       refusals: { BACKEND_UNAVAILABLE: 3 },
       exits: {},
       ...testimony,
@@ -104,7 +108,7 @@ describe('the checkers of outbox scenarios', () => {
     expect(checkRefusals(good)).toMatchObject({ held: true });
   });
 
-  it('see a second row, a missing one, and one by another run than is recorded', () => {
+  it('see a second row, a missing one, one by another run than is recorded, and one of a task that is not done', () => {
     const { effects } = evidence();
     const wrong = (changes: Partial<Evidence>) =>
       expect(checkOneRowEach(evidence(changes))).toMatchObject({ held: false });
@@ -113,16 +117,16 @@ describe('the checkers of outbox scenarios', () => {
     wrong({ effects: [...effects, { seq: '3', name: 'b#t2', run: 'r2', found: [] }] });
     wrong({ tasks: tasksWith(task('t0', { result: { run: 'other', seq: '1' } })) });
     wrong({ tasks: tasksWith(task('t0', { result: null })) });
+    wrong({ tasks: tasksWith(task('t0', { status: 'CANCELLED' })) });
   });
 
-  it('see a batch that is missing, doubled, not DONE, unacknowledged, of another id, or that was taken back', () => {
+  it('see a batch or task that is missing or doubled, unacknowledged, of another id, or that was taken back', () => {
     const wrong = (changes: Partial<Evidence>, testimony?: Partial<Testimony>) =>
       expect(checkNoLoss(evidence(changes, testimony))).toMatchObject({ held: false });
     wrong({ batches: [] });
     wrong({ batches: [stored, { ...stored, id: '8', runNo: 2 }] });
-    wrong({ batches: [{ ...stored, status: 'RUNNING' }] });
     wrong({ batches: [stored, { ...stored, id: '8', bizKey: 'gone' }] });
-    wrong({ tasks: tasksWith(task('t1', { status: 'FAILED' })) });
+    wrong({ tasks: new Map([...tasksWith()].slice(1)) });
     wrong({ tasks: tasksWith(task('t9')) });
     wrong({ orders: [] });
     wrong({ orders: ['b', 'b'] });
@@ -139,6 +143,25 @@ describe('the checkers of outbox scenarios', () => {
       expect(checkEndedOnce(evidence({ ends }))).toMatchObject({ held: false });
   });
 
+  it('see which of several ends was not told, and a second end of a batch that nobody retries', () => {
+    const [failed, done] = ['FAILED', 'DONE'].map((status) => ({ bizKey: 'b', status, effects: 2 }));
+    const moves = [
+      { bizKey: 'b', from: 'RUNNING', to: 'FAILED' },
+      { bizKey: 'b', from: 'FAILED', to: 'RUNNING' },
+      { bizKey: 'b', from: 'RUNNING', to: 'DONE' },
+    ];
+    const mended: Plan = {
+      ...plan,
+      batches: plan.batches.map((each) => ({ ...each, story: { mends: 'all' } })),
+    };
+    const held = (ends: unknown[], own = mended) =>
+      checkEndedOnce(evidence({ plan: own, ends: ends as Evidence['ends'], moves })).held;
+    expect(held([failed, done])).toBe(true);
+    expect(held([failed, done], plan)).toBe(false);
+    for (const ends of [[done], [failed], [done, failed], [failed, failed, done]])
+      expect(held(ends)).toBe(false);
+  });
+
   it('see a run that nothing explains, a task that never ran, and a record of a run that did not end', () => {
     const again = run('t2', { t1: results.t1 }, { run: 'r3' });
     expect(checkRuns(evidence({}, { runs: [...runs, again] }))).toMatchObject({ held: false });
@@ -151,11 +174,56 @@ describe('the checkers of outbox scenarios', () => {
     expect(checkRuns(evidence({}, { runs: unended }))).toMatchObject({ held: false });
   });
 
+  it('see a task that was skipped and ran, and one that failed for good with tries left', () => {
+    const skipped = tasksWith(task('t2', { status: 'SKIPPED', skippedBy: 'condition' }));
+    expect(checkRuns(evidence({ tasks: skipped }))).toMatchObject({ held: false });
+    expect(checkRuns(evidence({ tasks: skipped }, { runs: runs.slice(0, 2) }))).toMatchObject({ held: true });
+    const scripts = { t2: { ...script, does: 'fails-always' as const } };
+    const failing = { ...plan, batches: [{ ...batch('b', 'alone'), payload: { scripts } }] };
+    const failed = (attempts: number, lost: number) =>
+      evidence({ plan: failing, tasks: tasksWith(task('t2', { status: 'FAILED', attempts, lost })) });
+    expect(checkRuns(failed(3, 0))).toMatchObject({ held: true });
+    expect(checkRuns(failed(2, 1))).toMatchObject({ held: false });
+  });
+
   it('see a task that started before its predecessor, by what it was given and by what it saw', () => {
     const early = [runs[0] as Run, run('t1', {}), runs[2] as Run];
     expect(checkOrder(evidence({}, { runs: early }))).toMatchObject({ held: false });
+    const forged = [...runs.slice(0, 2), run('t2', { t1: { run: 'other' } })];
+    expect(checkOrder(evidence({}, { runs: forged }))).toMatchObject({ held: false });
     const blind = evidence().effects.map((effect) => ({ ...effect, found: [] }));
     expect(checkOrder(evidence({ effects: blind }))).toMatchObject({ held: false });
+  });
+
+  it('see what a run was given of joins that need not all, and of a task that failed under `continue`', () => {
+    const [error, [t0, t1, t2]] = [{ code: 'UNKNOWN' }, plan.dags[0]?.tasks ?? []];
+    if (!t0 || !t1 || !t2) throw new Error('there are three');
+    const held = (
+      join: 'any' | 'all-done' | { atLeast: number },
+      inputs: object,
+      moves?: Evidence['moves'],
+    ) => {
+      const tasks = [
+        t0,
+        { ...t1, after: [], onFailure: 'continue' as const },
+        { ...t2, join, after: ['t0', 't1'] },
+      ];
+      const own = { ...plan, dags: [{ name: 'pair', tasks }] };
+      const stored = tasksWith(task('t1', { status: 'FAILED', error }));
+      const all = [runs[0] as Run, run('t2', inputs)];
+      return checkOrder(evidence({ plan: own, tasks: stored, ...(moves && { moves }) }, { runs: all })).held;
+    };
+    const both = { t0: results.t0, t1: { error } };
+    for (const join of ['any', 'all-done', { atLeast: 2 }] as const) expect(held(join, both)).toBe(true);
+    expect(held('any', { t0: results.t0 })).toBe(true);
+    expect(held('any', {})).toBe(false);
+    expect(held({ atLeast: 2 }, { t0: results.t0 })).toBe(false);
+    expect(held('all-done', { t0: results.t0 })).toBe(false);
+    const other = { ...both, t1: { error: { code: 'OTHER' } } };
+    expect(held('any', other)).toBe(false);
+    const again = [{ bizKey: 'b', from: 'FAILED', to: 'RUNNING' }];
+    expect(held('any', other, again)).toBe(true);
+    expect(held('any', { t0: { error } }, again)).toBe(false);
   });
 
   it('see a frozen run that was recorded though another had the task, and miss one where there is none', () => {
@@ -199,57 +267,19 @@ describe('what the ledger of an outbox scenario says', () => {
       entry('woken', 30, { worker: 7 }, 1),
       entry('ended', 31, { ...name, how: 'done' }),
       entry('exits', 32, { task: 'b#t1', does: 'exits-within' }, 8),
+      entry('abort-answered', 33, { batch: 'b', status: 'ABORTED' }, 1),
+      entry('retried', 34, { batch: 'b' }, 1),
+      entry('task-retried', 35, { batch: 'b', task: 't0', how: 'retried' }, 1),
+      entry('task-retried', 36, { batch: 'b', task: 't0', how: 'too-late' }, 1),
     ]);
     expect(told.acknowledged).toEqual([{ bizKey: 'b', id: '7', created: true }]);
     expect(told.refusals).toEqual({ BACKEND_UNAVAILABLE: 1 });
     expect(told.exits).toEqual({ 'exits-within': 1 });
+    expect(told.aborts).toEqual([{ bizKey: 'b', status: 'ABORTED' }]);
+    expect(told.retries).toEqual({ batches: 1, tasks: 1 });
     expect(told.runs).toMatchObject([
       { run: '7-1', endedAt: 31, how: 'done', frozen: { from: 20, to: 30 } },
       { run: '8-1', endedAt: undefined, how: undefined, frozen: undefined },
     ]);
-  });
-});
-
-describe('the plan of an outbox scenario', () => {
-  const size = { tasks: 130, ms: [30, 200], arrivalMs: 3500 } as const;
-
-  it('is the same for the same seed, has enough tasks, and every shape, deed and way to push', () => {
-    const drawn = drawPlan(seededRng(1), size);
-    expect(drawPlan(seededRng(1), size)).toEqual(drawn);
-    expect(drawPlan(seededRng(2), size)).not.toEqual(drawn);
-    const dags = new Map(drawn.dags.map((dag) => [dag.name, dag.tasks]));
-    const names = wanted(drawn).flatMap(({ bizKey, dag }) =>
-      (dags.get(dag) ?? []).map(({ key }) => taskName(bizKey, key)),
-    );
-    expect(names.length).toBeGreaterThanOrEqual(size.tasks);
-    expect(new Set(names).size).toBe(names.length);
-    const shapes = new Set(wanted(drawn).map(({ dag }) => dag.split('-')[0]));
-    expect([...shapes].sort()).toEqual(['chain', 'diamond', 'fan', 'growing', 'web', 'wide']);
-    expect(new Set(drawn.batches.map(({ push }) => push))).toEqual(
-      new Set(['alone', 'with-order', 'rolled-back']),
-    );
-    const deeds = drawn.batches.flatMap(({ payload }) =>
-      Object.values(payload.scripts).map(({ does }) => does),
-    );
-    expect(new Set(deeds)).toEqual(new Set(['works', 'fails-first', 'exits-within', 'exits-after']));
-    for (const { dueMs } of drawn.batches) expect(dueMs).toBeLessThan(size.arrivalMs);
-  });
-
-  it('has tasks that wait only for those before them, one join wider than 64, and tasks that others add', () => {
-    const { dags } = drawPlan(seededRng(3), size);
-    for (const { tasks } of dags) {
-      const keys = tasks.map(({ key }) => key);
-      tasks.forEach(({ after }, at) => {
-        for (const key of after) expect(keys.slice(0, at)).toContain(key);
-        expect(new Set(after).size).toBe(after.length);
-      });
-      expect(tasks[0]?.after).toEqual([]);
-    }
-    const widest = Math.max(...dags.flatMap(({ tasks }) => tasks.map(({ after }) => after.length)));
-    expect(widest).toBeGreaterThan(64);
-    const [diamond] = dags.filter(({ name }) => name.startsWith('diamond'));
-    expect(diamond?.tasks.slice(0, 4).map(({ after }) => after)).toEqual([[], ['t0'], ['t0'], ['t1', 't2']]);
-    const added = dags.flatMap(({ tasks }) => tasks).filter(({ addedBy }) => addedBy !== undefined);
-    expect(added.length).toBeGreaterThan(0);
   });
 });

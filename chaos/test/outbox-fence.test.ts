@@ -81,7 +81,10 @@ describe('outbox OB-6: the fence of a completion', { timeout: 60_000 }, () => {
   it('takes back the row of a run that lost its claim', async () => {
     const { ended, verdict } = await staleRun(async () => {});
     expect(ended).toEqual(['done', 'lost']);
-    expect(verdict).toMatchObject({ held: true, evidence: '1 transactional tasks, 1 rows' });
+    expect(verdict).toMatchObject({
+      held: true,
+      evidence: '1 transactional tasks done, 1 rows; 0 not done, no row',
+    });
   });
 
   it('is missing where it is broken, and the checker sees the row twice', async () => {

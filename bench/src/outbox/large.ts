@@ -1,7 +1,7 @@
 import { type DagDefinition, defineDag, task } from '@millrace/outbox';
 import type { Gauge } from '../gauges.js';
 import type { Side } from '../measure.js';
-import { emptyOutbox, openOutbox } from './millrace.js';
+import { ANY_BATCH_OPEN, emptyOutbox, openOutbox } from './millrace.js';
 import { administer, drained } from './server.js';
 
 const CONCURRENCY = 100;
@@ -54,7 +54,7 @@ async function pass(tasks: number, batches: number): Promise<Pass> {
       Array.from({ length: batches }, (_, batch) => outbox.pusher.start(dag.name, `batch-${batch}`)),
     );
     const inserting = seconds(startedAt);
-    await drained("SELECT EXISTS (SELECT FROM millrace.batch_instance WHERE status = 'RUNNING') AS open");
+    await drained(ANY_BATCH_OPEN);
     return { registering, inserting, whole: seconds(startedAt) };
   } finally {
     await close();

@@ -55,8 +55,15 @@ export async function emptyOutbox(): Promise<void> {
   await administer(`TRUNCATE ${tables.map(({ name }) => name).join(', ')}`);
 }
 
+/** A statement that answers `{ open: false }` when every batch has ended. */
+export const ANY_BATCH_OPEN =
+  "SELECT EXISTS (SELECT FROM millrace.batch_instance WHERE status = 'RUNNING') AS open";
+
 /** Independent tasks, all of the same kind. */
-function flatDag(tasks: number, { effect, onTask }: Omit<WorkerOptions, 'concurrency'>): DagDefinition {
+export function flatDag(
+  tasks: number,
+  { effect, onTask }: Omit<WorkerOptions, 'concurrency'>,
+): DagDefinition {
   const one = effect
     ? task({
         async run({ tx, taskKey }) {
@@ -83,7 +90,7 @@ interface FlatTasks {
 export const millrace = ({ perBatch, effect }: FlatTasks): Contender => ({
   name: perBatch === 1 ? 'Millrace, one-task batches' : 'Millrace',
   // Stricter than "all tasks are DONE": the batches have ended, too.
-  anyOpen: "SELECT EXISTS (SELECT FROM millrace.batch_instance WHERE status = 'RUNNING') AS open",
+  anyOpen: ANY_BATCH_OPEN,
 
   empty: emptyOutbox,
 

@@ -1,19 +1,24 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { ChainBrief, Step } from './chain.js';
+import type { Step } from './chain.js';
+import type { DagBrief } from './dag-brief.js';
 
 const PROGRAM = fileURLToPath(new URL('./poller-child.js', import.meta.url));
 const ANSWER_WITHIN_MS = 30_000;
 
 /** What a poller process is told. */
-export interface PollerBrief extends ChainBrief {
+export interface PollerBrief {
   readonly url: string;
+  /** Whose tasks it runs. */
+  readonly dags: readonly DagBrief[];
+  /** Tasks at once; as it comes unless given. */
+  readonly concurrency?: number;
 }
 
-/** An outbox that runs chains in a process of its own. */
+/** An outbox that runs tasks in a process of its own. */
 export interface PollerProcess {
-  /** The steps that ran there. */
+  /** The steps of chains that ran there. */
   report(): Promise<readonly Step[]>;
   stop(): Promise<void>;
 }

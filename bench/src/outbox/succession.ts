@@ -1,7 +1,7 @@
 import type { Gauge } from '../gauges.js';
 import { quantile } from '../measure.js';
 import { type ChainBrief, chainDag, waitsBetween } from './chain.js';
-import { emptyOutbox, openOutbox } from './millrace.js';
+import { ANY_BATCH_OPEN, emptyOutbox, openOutbox } from './millrace.js';
 import { type PollerProcess, startPoller } from './poller-process.js';
 import { databaseUrl, drained } from './server.js';
 
@@ -20,11 +20,12 @@ export const succession = (brief: ChainBrief, pollers: number): Gauge => ({
     await outbox.start();
     const processes: PollerProcess[] = [];
     try {
-      for (let poller = 0; poller < pollers; poller++) processes.push(await startPoller({ ...brief, url }));
+      for (let poller = 0; poller < pollers; poller++)
+        processes.push(await startPoller({ url, dags: [{ kind: 'chain', ...brief }] }));
       // The first warms up: connections, prepared statements, compiled code.
       for (const batch of ['warm-up', 'measured']) {
         await outbox.pusher.start(dag.name, batch);
-        await drained("SELECT EXISTS (SELECT FROM millrace.batch_instance WHERE status = 'RUNNING') AS open");
+        await drained(ANY_BATCH_OPEN);
       }
       const reports = await Promise.all(processes.map((poller) => poller.report()));
       const waits = waitsBetween(reports.flat().filter(({ batch }) => batch === 'measured'));

@@ -6,13 +6,9 @@
 
 import { openOutbox, serveParent } from '../outbox/open-outbox.js';
 import type { OutboxBrief } from '../outbox/settings.js';
-import { INSERT_END } from '../outbox/tables.js';
 
 const opened = openOutbox(JSON.parse(process.argv[2] ?? '{}') as OutboxBrief, true);
 const { outbox, ledger } = opened;
-outbox.onBatchEnd(async (tx, { bizKey, status }) => {
-  await tx.query(INSERT_END, [bizKey, status]);
-});
 outbox.events.on('task', ({ handler, result }) => {
   if (result === 'lost') ledger.append({ kind: 'lost', handler });
 });

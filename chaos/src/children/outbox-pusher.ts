@@ -1,18 +1,18 @@
 /*
  * One of several processes that ask for the same batches at the same moments, and again until they are answered: some by
- * themselves, some in a transaction with an order, some in one that is rolled back. The ledger is told of every answer;
- * a process that is started later goes on with what nobody was answered. Says `up` to its parent when it has begun.
+ * themselves, some in a transaction with an order, some in one that is rolled back. Then they do to them what the plan says: abort,
+ * retry. The ledger is told of every answer; a process that is started later goes on with what nobody has brought to its end. Says `up`
+ * to its parent when it has begun.
  */
 
 import { pLimit, wait } from '@millrace/async-utils';
-import { toWorkError } from '@millrace/foundation';
 import { readLedger } from '@millrace/testkit';
+import { type FollowParts, follow, Stopped, untilAnswered } from '../outbox/follow.js';
 import { openOutbox, serveParent } from '../outbox/open-outbox.js';
-import type { PlannedBatch } from '../outbox/plan.js';
+import { type PlannedBatch, storied } from '../outbox/plan.js';
 import type { OutboxBrief } from '../outbox/settings.js';
 import { INSERT_ORDER } from '../outbox/tables.js';
 
-const AGAIN_MS = 50;
 /** Calls at once: as many as there are connections, so that none spends its time in waiting for one. */
 const CALLS = 4;
 
@@ -20,7 +20,20 @@ const brief = JSON.parse(process.argv[2] ?? '{}') as OutboxBrief;
 const opened = openOutbox(brief, false);
 const { outbox, database, ledger, plan } = opened;
 
-const limited = pLimit(CALLS);
+const before = readLedger(brief.ledger);
+const entriesOf = (kind: string) => before.filter((entry) => entry.kind === kind);
+const batchesOf = (kind: string) => new Set(entriesOf(kind).map(({ batch }) => batch));
+const [isTakenBack, isSettled] = [batchesOf('rolled-back'), batchesOf('settled')];
+const idOf = new Map(entriesOf('acknowledged').map(({ batch, id }) => [batch, String(id)]));
+const hasStory = new Set(storied(plan).map(({ bizKey }) => bizKey));
+const parts: FollowParts = {
+  plan,
+  outbox,
+  ledger,
+  marks: brief.marks,
+  aborted: batchesOf('abort-answered'),
+  limited: pLimit(CALLS),
+};
 
 class ChangedMind extends Error {}
 
@@ -36,29 +49,28 @@ async function push(batch: PlannedBatch): Promise<{ readonly id: string; readonl
   });
 }
 
-/** Asks when it is due, until it is answered. */
-async function pushUntilAnswered(batch: PlannedBatch): Promise<void> {
+/** Asks when it is due, until it is answered; undefined when it was taken back. */
+async function pushUntilAnswered(batch: PlannedBatch): Promise<string | undefined> {
   const { bizKey, dueMs } = batch;
   await wait(Math.max(0, brief.beginsAt + dueMs - Date.now()));
-  for (;;) {
-    try {
-      const { id, created } = await limited(() => push(batch));
-      ledger.append({ kind: 'acknowledged', batch: bizKey, id, created });
-      return;
-    } catch (error) {
-      if (error instanceof ChangedMind) return void ledger.append({ kind: 'rolled-back', batch: bizKey });
-      const { code, message } = toWorkError(error);
-      if (code === 'SERVICE_STOPPED') return; // The other process was answered, and all is over.
-      ledger.append({ kind: 'refused', batch: bizKey, code, message: message.slice(0, 300) });
-      await wait(AGAIN_MS);
-    }
-  }
+  const answer = await untilAnswered(() => push(batch).catch(takenBack), parts, bizKey);
+  if (answer === undefined) ledger.append({ kind: 'rolled-back', batch: bizKey });
+  else ledger.append({ kind: 'acknowledged', batch: bizKey, id: answer.id, created: answer.created });
+  return answer?.id;
 }
 
-const answered = new Set(
-  readLedger(brief.ledger)
-    .filter(({ kind }) => kind === 'acknowledged' || kind === 'rolled-back')
-    .map(({ batch }) => batch),
-);
+function takenBack(error: unknown): undefined {
+  if (!(error instanceof ChangedMind)) throw error;
+}
+
+/** Brings a batch to its end, from wherever others have left it. */
+async function attend(batch: PlannedBatch): Promise<void> {
+  const { bizKey } = batch;
+  const id = idOf.get(bizKey) ?? (isTakenBack.has(bizKey) ? undefined : await pushUntilAnswered(batch));
+  if (id !== undefined && hasStory.has(bizKey) && !isSettled.has(bizKey)) await follow(batch, id, parts);
+}
+
 await serveParent(opened);
-await Promise.all(plan.batches.filter(({ bizKey }) => !answered.has(bizKey)).map(pushUntilAnswered));
+const outcomes = await Promise.allSettled(plan.batches.map(attend));
+for (const outcome of outcomes)
+  if (outcome.status === 'rejected' && !(outcome.reason instanceof Stopped)) throw outcome.reason;

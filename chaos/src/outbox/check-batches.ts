@@ -1,16 +1,14 @@
 import type { Verdict } from '../registry.js';
 import { some } from '../some.js';
 import type { Evidence } from './evidence.js';
-import { type PlannedBatch, taskName, wanted } from './plan.js';
+import { taskName, tasksOf, wanted } from './plan.js';
 
 /**
- * I1: what was acknowledged exists once, under the id that callers were told, and is DONE with all its tasks; what a
- * caller rolled back does not exist.
+ * I1: what was acknowledged exists once, under the id that callers were told, with all its tasks; what a caller rolled back does not exist.
  * @param evidence - store and ledger.
  */
 export function checkNoLoss({ plan, testimony, batches, tasks, orders }: Evidence): Verdict {
   const wrong: string[] = [];
-  const dags = new Map(plan.dags.map((dag) => [dag.name, dag.tasks]));
   for (const batch of wanted(plan)) {
     const { bizKey } = batch;
     const stored = batches.filter((other) => other.bizKey === bizKey);
@@ -22,12 +20,11 @@ export function checkNoLoss({ plan, testimony, batches, tasks, orders }: Evidenc
     if (stored.length !== 1) wrong.push(`${bizKey} is there ${stored.length} times`);
     if (told.some(({ id }) => id !== stored[0]?.id))
       wrong.push(`${bizKey}: not the id that callers were told`);
-    if (stored.some(({ status }) => status !== 'DONE')) wrong.push(`${bizKey} is ${stored[0]?.status}`);
     if (ordered !== (batch.push === 'with-order' ? 1 : 0)) wrong.push(`${bizKey} has ${ordered} orders`);
-    for (const { key } of dags.get(batch.dag) ?? []) {
-      const task = tasks.get(taskName(bizKey, key));
-      const why = task?.error ? ` (${JSON.stringify(task.error)})` : '';
-      if (task?.status !== 'DONE') wrong.push(`${bizKey}#${key} is ${task?.status ?? 'not there'}${why}`);
+    for (const { key, addedBy } of tasksOf(plan, batch)) {
+      const isDue = addedBy === undefined || tasks.get(taskName(bizKey, addedBy))?.status === 'DONE';
+      const isThere = tasks.has(taskName(bizKey, key));
+      if (isThere !== isDue) wrong.push(`${bizKey}#${key} is ${isThere ? '' : 'not '}there`);
     }
   }
   wrong.push(...strangers({ plan, batches, tasks, orders }));
@@ -35,9 +32,7 @@ export function checkNoLoss({ plan, testimony, batches, tasks, orders }: Evidenc
     invariant: 'I1 no loss',
     held: wrong.length === 0 && batches.length > 0,
     evidence:
-      wrong.length > 0
-        ? some(wrong)
-        : `${batches.length} batches, ${tasks.size} tasks, each there once and DONE`,
+      wrong.length > 0 ? some(wrong) : `${batches.length} batches, ${tasks.size} tasks, each there once`,
   };
 }
 
@@ -49,7 +44,11 @@ function strangers({
   orders,
 }: Pick<Evidence, 'plan' | 'batches' | 'tasks' | 'orders'>): string[] {
   const asked = new Map(wanted(plan).map((batch) => [batch.bizKey, batch]));
-  const names = new Set([...asked.values()].flatMap((batch) => taskNames({ plan }, batch)));
+  const names = new Set(
+    [...asked.values()].flatMap((batch) =>
+      tasksOf(plan, batch).map(({ key }) => taskName(batch.bizKey, key)),
+    ),
+  );
   return [
     ...batches
       .filter(({ bizKey }) => !asked.has(bizKey))
@@ -62,25 +61,34 @@ function strangers({
 }
 
 /**
- * I2: the end of each batch was told once, after the effects of all its tasks.
+ * I2: each end of each batch was told once, as what it was, after the effects of all its tasks. A batch that nobody retries ends once.
  * @param evidence - store and ledger.
  */
-export function checkEndedOnce({ plan, ends }: Evidence): Verdict {
+export function checkEndedOnce({ plan, batches, tasks, ends, moves }: Evidence): Verdict {
   const wrong: string[] = [];
-  const dags = new Map(plan.dags.map((dag) => [dag.name, dag.tasks]));
-  for (const { bizKey, dag } of wanted(plan)) {
-    const own = ends.filter((end) => end.bizKey === bizKey);
-    const rows = (dags.get(dag) ?? []).filter(({ mode }) => mode === 'transactional').length;
-    if (own.length !== 1) wrong.push(`${bizKey} ended ${own.length} times`);
-    for (const { status, effects } of own) {
-      if (status !== 'DONE' || effects !== rows)
-        wrong.push(`${bizKey} ended as ${status} with ${effects} of ${rows} rows`);
-    }
+  for (const batch of wanted(plan)) {
+    const { bizKey, story } = batch;
+    const told = ends.filter((end) => end.bizKey === bizKey);
+    const happened = moves.filter((move) => move.bizKey === bizKey && move.to !== 'RUNNING');
+    const [last, stored] = [told.at(-1), batches.find((other) => other.bizKey === bizKey)];
+    const names = (all: readonly string[]) => all.join() || 'nothing';
+    const [said, done] = [names(told.map(({ status }) => status)), names(happened.map(({ to }) => to))];
+    if (said !== done) wrong.push(`${bizKey} came to ${done}, and ${said} was told`);
+    if (last?.status !== stored?.status)
+      wrong.push(`${bizKey} is ${stored?.status}, and ${last?.status} was told last`);
+    if (!story?.mends && told.length !== 1) wrong.push(`${bizKey} ended ${told.length} times`);
+    const rows = tasksOf(plan, batch).filter(
+      ({ key, mode }) => mode === 'transactional' && tasks.get(taskName(bizKey, key))?.status === 'DONE',
+    ).length;
+    if (last && last.effects !== rows) wrong.push(`${bizKey} ended with ${last.effects} of ${rows} rows`);
   }
   return {
-    invariant: 'I2 each batch ended once',
+    invariant: 'I2 each end told once',
     held: wrong.length === 0 && ends.length > 0,
-    evidence: wrong.length > 0 ? some(wrong) : `${ends.length} ends, each after the last effect`,
+    evidence:
+      wrong.length > 0
+        ? some(wrong)
+        : `${ends.length} ends of ${batches.length} batches, each after the last effect`,
   };
 }
 
@@ -114,6 +122,3 @@ export function checkRefusals({ testimony: { refusals } }: Evidence): Verdict {
         .join(', ') || 'no call refused',
   };
 }
-
-const taskNames = ({ plan }: Pick<Evidence, 'plan'>, { bizKey, dag }: PlannedBatch): string[] =>
-  (plan.dags.find(({ name }) => name === dag)?.tasks ?? []).map(({ key }) => taskName(bizKey, key));

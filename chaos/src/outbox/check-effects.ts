@@ -1,76 +1,90 @@
 import type { Verdict } from '../registry.js';
 import { some } from '../some.js';
-import { byName, type Evidence, isSame, type Run } from './evidence.js';
-import { type Plan, taskName, wanted } from './plan.js';
+import { byName, type Evidence, isSame, type Run, reopened, type StoredTask } from './evidence.js';
+import { stateOf } from './expected.js';
+import { taskName, tasksOf, wanted } from './plan.js';
+import { type TaskScript, TRIES } from './scripts.js';
 import type { PlannedTask } from './shapes.js';
 
-/** A task of a batch that must have been done. */
-interface WantedTask extends PlannedTask {
+/** A task that was asked for, and what became of it. */
+interface AskedTask extends PlannedTask {
   readonly name: string;
   readonly bizKey: string;
-  /** Attempts it is charged: what its process or PostgreSQL did to it is not its fault. */
-  readonly tries: number;
+  readonly does: TaskScript['does'] | undefined;
+  readonly stored: StoredTask | undefined;
+  /** Whether its batch was ended and run again. */
+  readonly isAgain: boolean;
 }
 
-function wantedTasks(plan: Plan): WantedTask[] {
-  const dags = new Map(plan.dags.map((dag) => [dag.name, dag.tasks]));
-  return wanted(plan).flatMap(({ bizKey, dag, payload }) =>
-    (dags.get(dag) ?? []).map((task) => {
-      const tries = payload.scripts[task.key]?.does === 'fails-first' ? 2 : 1;
-      return { ...task, bizKey, tries, name: taskName(bizKey, task.key) };
+function askedTasks(evidence: Pick<Evidence, 'plan' | 'tasks' | 'moves'>): AskedTask[] {
+  const { plan, tasks } = evidence;
+  const again = reopened(evidence);
+  return wanted(plan).flatMap((batch) =>
+    tasksOf(plan, batch).map((task) => {
+      const { bizKey, payload } = batch;
+      const name = taskName(bizKey, task.key);
+      const does = payload.scripts[task.key]?.does;
+      return { ...task, name, bizKey, does, stored: tasks.get(name), isAgain: again.has(bizKey) };
     }),
   );
 }
 
 /**
- * Exactly once: every transactional task has one row, written by the run whose result is recorded.
+ * Exactly once: every transactional task that is done has one row, written by the run whose result is recorded; every other has none, whatever
+ * it had written when it failed or was cancelled.
  * @param evidence - store and ledger.
  */
-export function checkOneRowEach({ plan, effects, tasks }: Evidence): Verdict {
+export function checkOneRowEach(evidence: Evidence): Verdict {
   const wrong: string[] = [];
-  const rows = byName(effects);
-  const writers = wantedTasks(plan).filter(({ mode }) => mode === 'transactional');
-  for (const { name } of writers) {
+  const rows = byName(evidence.effects);
+  const all = askedTasks(evidence);
+  const writers = all.filter(({ mode, stored }) => mode === 'transactional' && stored?.status === 'DONE');
+  for (const { name, stored } of writers) {
     const own = rows.get(name) ?? [];
     if (own.length !== 1)
       wrong.push(`${name} has ${own.length} rows (${own.map(({ run }) => run).join(', ')})`);
-    const result = tasks.get(name)?.result;
+    const result = stored?.result;
     const row = own.find(({ run }) => run === result?.run);
     if (!row || row.seq !== result?.seq)
       wrong.push(`${name} is recorded by ${JSON.stringify(result)}, whose row is not there`);
   }
   const names = new Set(writers.map(({ name }) => name));
-  for (const name of rows.keys()) if (!names.has(name)) wrong.push(`${name} has a row and should have none`);
+  for (const name of rows.keys())
+    if (!names.has(name))
+      wrong.push(`${name} has a row, and is ${stateOf(evidence.tasks.get(name))}, or not transactional`);
+  const others = all.filter(({ mode }) => mode === 'transactional').length - writers.length;
   return {
     invariant: 'exactly one row per task',
-    held: wrong.length === 0 && effects.length > 0,
+    held: wrong.length === 0 && evidence.effects.length > 0,
     evidence:
-      wrong.length > 0 ? some(wrong) : `${writers.length} transactional tasks, ${effects.length} rows`,
+      wrong.length > 0
+        ? some(wrong)
+        : `${writers.length} transactional tasks done, ${evidence.effects.length} rows; ${others} not done, no row`,
   };
 }
 
 /**
- * I12: a task starts only after its predecessors. Every run, whatever became of it, was given the recorded results of all of
- * them, and every row was written where all of theirs were to be seen.
+ * I12: a task starts only after its predecessors, as its join wants. Every run, whatever became of it, was given the recorded results
+ * of those that it needed, and every row was written where all of theirs were to be seen.
  * @param evidence - store and ledger.
  */
-export function checkOrder({ plan, effects, tasks, testimony }: Evidence): Verdict {
+export function checkOrder(evidence: Evidence): Verdict {
+  const { effects, testimony } = evidence;
   const wrong: string[] = [];
   const [rows, runs] = [byName(effects), byName(testimony.runs)];
+  const asked = new Map(askedTasks(evidence).map((task) => [task.name, task]));
   let edges = 0;
-  for (const { name, bizKey, after } of wantedTasks(plan)) {
-    edges += after.length;
-    for (const key of after) {
-      const before = taskName(bizKey, key);
-      const parent = tasks.get(before);
-      for (const { run, inputs } of runs.get(name) ?? []) {
-        if (!isSame(inputs[key], parent?.result))
-          wrong.push(`${name} by ${run} got ${JSON.stringify(inputs[key])} of ${key}`);
+  for (const task of asked.values()) {
+    edges += task.after.length;
+    for (const { run, inputs } of runs.get(task.name) ?? []) {
+      const problem = wrongInputs(task, inputs, asked);
+      if (problem) wrong.push(`${task.name} by ${run} ${problem}`);
+      const row = (rows.get(task.name) ?? []).find((own) => own.run === run);
+      for (const [key, input] of row ? Object.entries(inputs) : []) {
+        const hasRow = rows.has(taskName(task.bizKey, key)) && !isError(input);
+        if (hasRow && !row?.found.includes(key))
+          wrong.push(`${task.name} by ${run} did not see the row of ${key}`);
       }
-      const unseen = rows.has(before)
-        ? (rows.get(name) ?? []).filter(({ found }) => !found.includes(key))
-        : [];
-      for (const { run } of unseen) wrong.push(`${name} by ${run} did not see the row of ${key}`);
     }
   }
   return {
@@ -80,33 +94,89 @@ export function checkOrder({ plan, effects, tasks, testimony }: Evidence): Verdi
   };
 }
 
+/** Whether an input is the error of a task that failed under `continue`, not a result. */
+const isError = (input: unknown): boolean => !!(input as { readonly error?: unknown } | undefined)?.error;
+
+/** What is wrong with what a run was given. */
+function wrongInputs(
+  { join = 'all', after, bizKey, isAgain }: AskedTask,
+  inputs: Run['inputs'],
+  asked: ReadonlyMap<string, AskedTask>,
+): string | undefined {
+  const parents = after
+    .flatMap((key) => asked.get(taskName(bizKey, key)) ?? [])
+    .filter(({ stored }) => stored !== undefined);
+  for (const [key, input] of Object.entries(inputs)) {
+    const { stored, onFailure } = parents.find((parent) => parent.key === key) ?? {};
+    const expected = stored?.status === 'FAILED' ? { error: stored.error } : stored?.result;
+    // What failed under `continue` may have been retried since.
+    const isOfBefore = isAgain && isError(input) && onFailure === 'continue';
+    if (!isSame(input, expected) && !isOfBefore) return `got ${JSON.stringify(input)} of ${key}`;
+  }
+  const given = Object.keys(inputs).length;
+  if (join !== 'all-done') {
+    const need = join === 'all' ? parents.length : join === 'any' ? 1 : join.atLeast;
+    return given < need ? `was given ${given} results, and needs ${need}` : undefined;
+  }
+  const missing = parents.find(
+    ({ key, stored, onFailure }) =>
+      !(key in inputs) &&
+      (stored?.status === 'DONE' || (stored?.status === 'FAILED' && onFailure === 'continue')),
+  );
+  // Before its batch was retried, it may have ended otherwise.
+  return missing && !isAgain ? `was not given the result of ${missing.key}` : undefined;
+}
+
+/** Attempts that a task is charged, by how it ended: what its process or PostgreSQL did to it is not its fault. */
+function chargedAttempts({ stored, does }: AskedTask): number | undefined {
+  switch (stateOf(stored)) {
+    case 'DONE':
+      return does === 'fails-first' ? 2 : 1;
+    case 'FAILED':
+      return does === 'fails-always' ? TRIES : 1;
+    case 'SKIPPED by condition':
+      return 1;
+    case 'SKIPPED by cascade':
+      return 0;
+    default:
+      return undefined; // Cancelled at any of them.
+  }
+}
+
 /**
- * I3: a task ran at least once and at most as often as it was given out, only its own failures cost attempts, and what is
- * recorded is a run that ended well.
+ * I3: a task that ended by itself ran at least once and at most as often as it was given out, one that was skipped never; only its own failures cost
+ * attempts, and what is recorded is a run that ended well.
  * @param evidence - store and ledger.
  */
-export function checkRuns({ plan, tasks, testimony }: Evidence): Verdict {
+export function checkRuns(evidence: Evidence): Verdict {
+  const { testimony } = evidence;
   const wrong: string[] = [];
   const runs = byName(testimony.runs);
-  const external = wantedTasks(plan).filter(({ mode }) => mode === 'external');
-  for (const { name, tries } of wantedTasks(plan)) {
+  const all = askedTasks(evidence);
+  for (const task of all) {
+    const { name, stored, isAgain } = task;
     const own = runs.get(name) ?? [];
-    const { attempts = 0, lost = 0, result } = tasks.get(name) ?? {};
-    if (own.length === 0) wrong.push(`${name} never ran`);
-    if (attempts !== tries) wrong.push(`${name} was charged ${attempts} attempts`);
-    if (own.length > attempts + lost)
+    const { attempts = 0, lost = 0, result, status = 'not there' } = stored ?? {};
+    const charged = chargedAttempts(task);
+    if (charged !== undefined && attempts !== charged) wrong.push(`${name} was charged ${attempts} attempts`);
+    if ((status === 'DONE' || status === 'FAILED') && own.length === 0) wrong.push(`${name} never ran`);
+    if ((status === 'SKIPPED' || !stored) && own.length > 0)
+      wrong.push(`${name} is ${stateOf(stored)}, and ran`);
+    // A retry begins to count anew.
+    if (!isAgain && own.length > attempts + lost)
       wrong.push(`${name} ran ${own.length} times, with ${attempts} attempts and ${lost} losses`);
-    if (!own.some(({ run, how }) => run === result?.run && how === 'done'))
+    if (status === 'DONE' && !own.some(({ run, how }) => run === result?.run && how === 'done'))
       wrong.push(`${name} is recorded by ${result?.run}, which did not end well`);
   }
   const again = testimony.runs.length - runs.size;
+  const external = all.filter(({ mode, stored }) => mode === 'external' && stored?.status === 'DONE').length;
   return {
     invariant: 'I3 executions explained',
-    held: wrong.length === 0,
+    held: wrong.length === 0 && testimony.runs.length > 0,
     evidence:
       wrong.length > 0
         ? some(wrong)
-        : `${testimony.runs.length} runs, ${again} of them repeats; ${external.length} external tasks at least once`,
+        : `${testimony.runs.length} runs, ${again} of them repeats; ${external} external tasks at least once`,
   };
 }
 

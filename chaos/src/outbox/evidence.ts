@@ -10,6 +10,8 @@ interface StoredBatch {
   readonly runNo: number;
   readonly status: string;
   readonly openCount: number;
+  /** Of the tasks by state, as it was noted at its end. */
+  readonly counts: Readonly<Record<string, number>> | null;
 }
 
 /** A task in the store. */
@@ -20,6 +22,9 @@ export interface StoredTask {
   readonly lost: number;
   readonly result: { readonly run?: string; readonly seq?: string } | null;
   readonly error: unknown;
+  readonly skippedBy: 'condition' | 'cascade' | null;
+  /** How often it is among the tasks that failed for good. */
+  readonly letters: number;
 }
 
 /** A row that a task wrote through its transaction. */
@@ -37,6 +42,13 @@ interface BatchEnd {
   readonly status: string;
   /** Rows of its tasks that were there. */
   readonly effects: number;
+}
+
+/** A change of a batch's state. */
+interface BatchMove {
+  readonly bizKey: string;
+  readonly from: string;
+  readonly to: string;
 }
 
 /** One execution of a task, as its handler wrote it down. */
@@ -60,6 +72,10 @@ export interface Testimony {
     readonly created: boolean;
   }[];
   readonly runs: readonly Run[];
+  /** What callers were told that a batch is after they aborted it. */
+  readonly aborts: readonly { readonly bizKey: string; readonly status: string }[];
+  /** How often a batch was retried as a whole, and how often by a task of it. */
+  readonly retries: { readonly batches: number; readonly tasks: number };
   /** Refusals of callers by code. */
   readonly refusals: Readonly<Record<string, number>>;
   /** Processes that ended themselves, by how. */
@@ -74,18 +90,22 @@ export interface Evidence {
   readonly tasks: ReadonlyMap<string, StoredTask>;
   readonly effects: readonly Effect[];
   readonly ends: readonly BatchEnd[];
+  readonly moves: readonly BatchMove[];
   readonly orders: readonly string[];
   readonly ticks: number;
 }
 
 const BATCHES = `
-  SELECT id::text, biz_key AS "bizKey", run_no AS "runNo", status::text, open_cnt AS "openCount"
+  SELECT id::text, biz_key AS "bizKey", run_no AS "runNo", status::text, open_cnt AS "openCount", counts
   FROM millrace.batch_instance ORDER BY id`;
 const TASKS = `
-  SELECT biz_key AS batch, task_key AS task, e.status::text, attempts, lost_cnt AS lost, result, error
+  SELECT biz_key AS batch, task_key AS task, e.status::text, attempts, lost_cnt AS lost, result, error, skipped_by AS "skippedBy",
+    (SELECT count(*)::int FROM millrace.outbox_dead_letter d WHERE d.id = e.id) AS letters
   FROM millrace.outbox_evt e JOIN millrace.batch_instance b ON b.id = e.batch_id ORDER BY e.id`;
 const EFFECTS = 'SELECT seq::text, batch, task, run, found FROM effect ORDER BY seq';
-const ENDS = 'SELECT batch AS "bizKey", status, effects FROM batch_end';
+const ENDS = 'SELECT batch AS "bizKey", status, effects FROM batch_end ORDER BY seq';
+const MOVES =
+  'SELECT batch AS "bizKey", from_status AS "from", to_status AS "to" FROM batch_move ORDER BY seq';
 
 /**
  * Looks at everything.
@@ -114,6 +134,7 @@ export async function gatherEvidence(
       tasks: new Map(tasks.map(named).map((task) => [task.name, task])),
       effects: effects.map(named),
       ends: await all<BatchEnd>(ENDS),
+      moves: await all<BatchMove>(MOVES),
       orders: orders.map(({ batch }) => batch),
       ticks: ticks[0]?.count ?? 0,
     };
@@ -140,8 +161,9 @@ export function testimonyOf(entries: readonly LedgerEntry[]): Testimony {
     })),
     runs: of('began').map((began) => {
       const end = ends.get(String(began.run));
+      // Who ends after the middle ends after it was woken, though perhaps before that was written down.
       const overlaps = ({ worker, from, to }: (typeof freezes)[number]) =>
-        worker === began.pid && began.at <= from && (end?.at ?? Number.POSITIVE_INFINITY) >= to;
+        worker === began.pid && began.at <= from && (end?.at ?? Number.POSITIVE_INFINITY) >= (from + to) / 2;
       return {
         run: String(began.run),
         name: String(began.task),
@@ -152,6 +174,14 @@ export function testimonyOf(entries: readonly LedgerEntry[]): Testimony {
         frozen: freezes.find(overlaps),
       };
     }),
+    aborts: of('abort-answered').map(({ batch, status }) => ({
+      bizKey: String(batch),
+      status: String(status),
+    })),
+    retries: {
+      batches: of('retried').length,
+      tasks: of('task-retried').filter(({ how }) => how === 'retried').length,
+    },
     refusals: counted(of('refused').map(({ code }) => String(code))),
     exits: counted(of('exits').map(({ does }) => String(does))),
   };
@@ -170,10 +200,21 @@ export function byName<T extends { readonly name: string }>(
   return groups;
 }
 
+/**
+ * The batches that were ended and run again.
+ * @param evidence - how their states changed.
+ */
+export const reopened = ({ moves }: Pick<Evidence, 'moves'>): ReadonlySet<string> =>
+  new Set(moves.filter(({ to }) => to === 'RUNNING').map(({ bizKey }) => bizKey));
+
 /** Whether two values of JSON are the same. */
 export const isSame = (one: unknown, other: unknown): boolean => isDeepStrictEqual(one, other);
 
-function counted(names: readonly string[]): Record<string, number> {
+/**
+ * How often each name is there.
+ * @param names - with repetitions.
+ */
+export function counted(names: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
   return counts;

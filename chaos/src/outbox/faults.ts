@@ -32,6 +32,8 @@ const LOST_REPLIES = [
   'start-batch',
   'return-tasks',
   'fold-batches',
+  'abort-batch',
+  'reopen-batch',
 ] as const;
 
 const BACKENDS = `

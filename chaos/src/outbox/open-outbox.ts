@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs';
 import { type DagDefinition, defineDag, Outbox, task } from '@millrace/outbox';
 import { PgDatabase } from '@millrace/postgres';
 import { type Ledger, openLedger } from '@millrace/testkit';
-import { Performer } from './perform.js';
+import { isWanted, Performer } from './perform.js';
 import type { Plan } from './plan.js';
+import { TRIES } from './scripts.js';
 import { applicationOf, CALL_TIMEOUT_MS, type OutboxBrief, SLOTS } from './settings.js';
 import type { PlannedDag, PlannedTask } from './shapes.js';
+import { INSERT_END } from './tables.js';
 
 /** One process' own part of the outbox. */
 export interface OpenedOutbox {
@@ -43,6 +45,10 @@ export function openOutbox(brief: OutboxBrief, poll: boolean): OpenedOutbox {
     concurrency: SLOTS,
     leaseMs: brief.leaseMs,
   });
+  // Whoever aborts a batch ends it, too: every process has the listener.
+  outbox.onBatchEnd(async (tx, { bizKey, status }) => {
+    await tx.query(INSERT_END, [bizKey, status]);
+  });
   const close = async () => {
     await outbox.stop();
     await database.stop();
@@ -79,8 +85,14 @@ export async function serveParent({ outbox, ledger, close }: OpenedOutbox): Prom
 export function definitionOf(dag: PlannedDag, performer: Performer): DagDefinition {
   const defined = dag.tasks.filter(({ addedBy }) => addedBy === undefined);
   const isDefined = (key: string) => defined.some((other) => other.key === key);
-  const settings = ({ after }: PlannedTask) => ({
+  const settings = ({ key, after, join, onFailure, conditional }: PlannedTask) => ({
     after: after.filter(isDefined),
+    join,
+    onFailure,
+    ...(conditional
+      ? { when: (inputs: Readonly<Record<string, unknown>>) => isWanted(key, inputs) }
+      : undefined),
+    retry: { retries: TRIES - 1 },
     backoffMs: BACKOFF_MS,
   });
   return defineDag(

@@ -1,9 +1,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { wait } from '@millrace/async-utils';
+import { NonRetryableError } from '@millrace/foundation';
 import type { AddedTask, TaskContext, TransactionalContext } from '@millrace/outbox';
 import type { Ledger } from '@millrace/testkit';
-import { type BatchPayload, type TaskScript, taskName } from './plan.js';
+import { taskName } from './plan.js';
+import type { BatchPayload, TaskScript } from './scripts.js';
 import { type PlannedDag, type PlannedTask, ROOT } from './shapes.js';
 import { INSERT_EFFECT } from './tables.js';
 
@@ -13,6 +15,8 @@ export interface TaskResult {
   readonly run: string;
   /** The row of that run, where it has one. */
   readonly seq?: string;
+  /** Tasks after it that are not wanted. */
+  readonly unwanted?: readonly string[];
 }
 
 type Context = TaskContext<BatchPayload, Readonly<Record<string, TaskResult>>>;
@@ -23,6 +27,22 @@ const EXIT_WITHIN_MS = 5;
 
 /** The mark after which no process ends itself any more. */
 export const FAULTS_OVER = 'faults-over';
+
+/**
+ * The mark that what makes tasks of a batch fail has been repaired.
+ * @param bizKey - of the batch.
+ */
+export const mendedMark = (bizKey: string): string => `mended-${bizKey}`;
+
+/**
+ * The condition of a task: nothing before it says that it is not wanted.
+ * @param key - of the task.
+ * @param inputs - results of what it depends on; `{ error }` of what failed.
+ */
+export const isWanted = (key: string, inputs: Readonly<Record<string, unknown>>): boolean =>
+  Object.values(inputs as Record<string, Partial<TaskResult>>).every(
+    ({ unwanted = [] }) => !unwanted.includes(key),
+  );
 
 /** Runs the tasks of a plan in one process: each run writes the ledger before and after what it does. */
 export class Performer {
@@ -70,10 +90,10 @@ export class Performer {
       await this.#work(script, context);
       const result = early ?? (await effect(run));
       this.#mayExit(script, name);
-      if (script.does === 'fails-first' && attempt === 1) throw new Error('the first try fails');
+      this.#mayFail(script, batch.bizKey, attempt);
       context.addTasks(addedBy(dag, taskKey, payload));
       this.#ledger.append({ kind: 'ended', task: name, run, how: 'done' });
-      return result;
+      return { ...result, ...unwantedAfter(dag, taskKey, payload) };
     } catch (error) {
       this.#ledger.append({
         kind: 'ended',
@@ -88,6 +108,13 @@ export class Performer {
 
   async #work({ ms, heedless }: TaskScript, { signal }: Context): Promise<void> {
     await wait(ms, heedless ? {} : { signal });
+  }
+
+  #mayFail({ does, curable }: TaskScript, bizKey: string, attempt: number): void {
+    if (does === 'fails-first' && attempt === 1) throw new Error('the first try fails');
+    if (does !== 'fails-at-once' && does !== 'fails-always') return;
+    if (curable && existsSync(join(this.#marks, mendedMark(bizKey)))) return;
+    throw does === 'fails-always' ? new Error('every try fails') : new NonRetryableError('it never works');
   }
 
   #mayExit({ does, ms }: TaskScript, name: string): void {
@@ -107,6 +134,16 @@ export class Performer {
       return false;
     }
   }
+}
+
+/** What the result of a task says of those after it. */
+function unwantedAfter(
+  { tasks }: PlannedDag,
+  key: string,
+  { scripts }: BatchPayload,
+): Pick<TaskResult, 'unwanted'> {
+  const unwanted = tasks.filter((task) => task.after.includes(key) && scripts[task.key]?.unwanted);
+  return unwanted.length > 0 ? { unwanted: unwanted.map((task) => task.key) } : {};
 }
 
 /** The tasks that this one adds, each with its own part of the batch's payload. */

@@ -1,26 +1,6 @@
 import type { Rng } from '@millrace/foundation';
-import { drawDags, type PlannedDag, ROOT } from './shapes.js';
-
-/**
- * What a task does when it is run. `fails-first`: its first try, after its effect. `exits-within`: ends its process once,
- * between its effect and its end. `exits-after`: ends its process once, when it has returned and is being recorded.
- */
-type Deed = 'works' | 'fails-first' | 'exits-within' | 'exits-after';
-
-/** What one task of one batch does. */
-export interface TaskScript {
-  readonly does: Deed;
-  readonly ms: number;
-  /** Whether its row is inserted before the work or after. */
-  readonly writes: 'first' | 'last';
-  /** Whether it goes on when it is told to stop. */
-  readonly heedless: boolean;
-}
-
-/** The payload of a batch, and of a task that was added to one. */
-export interface BatchPayload {
-  readonly scripts: Readonly<Record<string, TaskScript>>;
-}
+import { type BatchPayload, type Deed, ScriptWriter, type Story } from './scripts.js';
+import { drawDags, type PlannedDag, type PlannedTask } from './shapes.js';
 
 /** One batch that is asked for. */
 export interface PlannedBatch {
@@ -31,6 +11,8 @@ export interface PlannedBatch {
   /** By itself, in a transaction with an order of the caller, or in one that is rolled back. */
   readonly push: 'alone' | 'with-order' | 'rolled-back';
   readonly payload: BatchPayload;
+  /** What is done to it; nothing unless given. */
+  readonly story?: Story;
 }
 
 /** Everything that is asked for. */
@@ -49,17 +31,21 @@ export interface PlanSize {
   readonly arrivalMs: number;
 }
 
-/** One batch of so many is of the DAG with the wide join, beginning with the fourth. */
+/** One batch of so many is of a DAG with a wide join, beginning with the fourth. */
 const WIDE_EVERY = 16;
 const WIDE_FIRST = 3;
 /** The first tasks of some batches in so many end their process, in each of the two ways. */
 const EXIT_EVERY = 40;
 const EXITS: ReadonlyMap<number, Deed> = new Map([
   [1, 'exits-within'],
-  [4, 'exits-after'],
-  [7, 'exits-within'],
-  [10, 'exits-after'],
+  [2, 'exits-after'],
+  [4, 'exits-within'],
+  [6, 'exits-after'],
+  [11, 'exits-within'],
+  [12, 'exits-after'],
 ]);
+/** Some batches in so many fail, are aborted, are retried. */
+const STORY_EVERY = 11;
 
 /**
  * Draws the work of a scenario: always the same for the same seed and size.
@@ -67,25 +53,26 @@ const EXITS: ReadonlyMap<number, Deed> = new Map([
  * @param size - how much.
  */
 export function drawPlan(rng: Rng, { tasks, ms, arrivalMs }: PlanSize): Plan {
-  const dags = drawDags(rng.fork('dags'));
-  const [wide, ...others] = dags;
-  if (!wide) throw new Error('there is no DAG');
+  const { wide, others } = drawDags(rng.fork('dags'));
+  const writer = new ScriptWriter(rng, ms);
+  const stories = rng.fork('stories');
+  const turnOf = (dags: readonly PlannedDag[], at: number) => dags[at % dags.length] as PlannedDag;
   const batches: PlannedBatch[] = [];
   let count = 0;
   for (let index = 0; count < tasks; index++) {
-    const dag = index % WIDE_EVERY === WIDE_FIRST ? wide : (others[index % others.length] ?? wide);
+    const isWide = index % WIDE_EVERY === WIDE_FIRST;
+    const dag = isWide ? turnOf(wide, Math.floor(index / WIDE_EVERY)) : turnOf(others, index);
     const push = pushOf(index);
-    const exits = EXITS.get(index % EXIT_EVERY);
-    const scripts = dag.tasks.map(({ key }): [string, TaskScript] => {
-      const script = drawScript(rng, ms);
-      return [key, key === ROOT && exits ? { ...script, does: exits, writes: 'first' } : script];
-    });
-    const payload = { scripts: Object.fromEntries(scripts) };
-    batches.push({ bizKey: `b${index}`, dag: dag.name, dueMs: 0, push, payload });
+    const story = push === 'rolled-back' ? {} : storyOf(index, stories, ms);
+    const scripts = writer.write(dag, story, EXITS.get(index % EXIT_EVERY));
+    batches.push({ bizKey: `b${index}`, dag: dag.name, dueMs: 0, push, payload: { scripts }, story });
     if (push !== 'rolled-back') count += dag.tasks.length;
   }
   const gapMs = arrivalMs / batches.length;
-  return { dags, batches: batches.map((batch, at) => ({ ...batch, dueMs: Math.round(at * gapMs) })) };
+  return {
+    dags: [...wide, ...others],
+    batches: batches.map((batch, at) => ({ ...batch, dueMs: Math.round(at * gapMs) })),
+  };
 }
 
 /** How a task is called over all batches. */
@@ -95,17 +82,39 @@ export const taskName = (bizKey: string, key: string): string => `${bizKey}#${ke
 export const wanted = ({ batches }: Plan): readonly PlannedBatch[] =>
   batches.filter(({ push }) => push !== 'rolled-back');
 
+/** Those to which something is done after they were asked for. */
+export const storied = (plan: Plan): readonly PlannedBatch[] =>
+  wanted(plan).filter(({ story }) => story?.mends !== undefined || story?.abortAfterMs !== undefined);
+
+/**
+ * The tasks of a batch, those that are added to it included.
+ * @param plan - all DAGs.
+ * @param batch - which.
+ */
+export const tasksOf = ({ dags }: Plan, { dag }: Pick<PlannedBatch, 'dag'>): readonly PlannedTask[] =>
+  dags.find(({ name }) => name === dag)?.tasks ?? [];
+
 /** By number, so that every size has each. */
 function pushOf(index: number): PlannedBatch['push'] {
   if (index % 8 === 5) return 'rolled-back';
   return index % 5 === 2 ? 'with-order' : 'alone';
 }
 
-function drawScript(rng: Rng, ms: PlanSize['ms']): TaskScript {
-  return {
-    does: rng.chance(0.04) ? 'fails-first' : 'works',
-    ms: rng.integer(...ms),
-    writes: rng.chance(0.5) ? 'first' : 'last',
-    heedless: rng.chance(0.5),
-  };
+/** By number, too. An abort comes when some of the tasks have been done and some have not, mostly; the first ones for certain. */
+function storyOf(index: number, rng: Rng, [, longest]: PlanSize['ms']): Story {
+  const abortAfterMs = rng.integer(0, index < STORY_EVERY ? longest / 2 : 2 * longest);
+  switch (index % STORY_EVERY) {
+    case 0:
+      return { fails: true, mends: 'failing' };
+    case 7:
+      return { abortAfterMs };
+    case 8:
+      return { fails: true };
+    case 9:
+      return { fails: true, mends: 'all' };
+    case 10:
+      return { abortAfterMs, mends: 'all' };
+    default:
+      return {};
+  }
 }

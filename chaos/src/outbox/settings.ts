@@ -54,7 +54,7 @@ export const outboxScale = (scale: number): OutboxScale =>
         pollers: 4,
         pushers: 2,
         leaseMs: 1000,
-        size: { tasks: 130, ms: [50, 300], arrivalMs: 5500 },
+        size: { tasks: 155, ms: [50, 300], arrivalMs: 5000 },
         killEveryMs: 800,
         terminateEveryMs: 300,
         loseReplyEveryMs: 200,
@@ -67,7 +67,8 @@ export const outboxScale = (scale: number): OutboxScale =>
         pollers: 8,
         pushers: 2,
         leaseMs: 3000,
-        size: { tasks: 2000, ms: [50, 500], arrivalMs: 60_000 },
+        // A few are never added, because who was to add them is cancelled: 2,000 are there in any case.
+        size: { tasks: 2040, ms: [50, 500], arrivalMs: 60_000 },
         killEveryMs: 1000,
         terminateEveryMs: 700,
         loseReplyEveryMs: 300,

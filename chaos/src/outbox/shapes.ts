@@ -1,4 +1,5 @@
 import type { Rng } from '@millrace/foundation';
+import type { FailurePolicy, JoinRule } from '@millrace/outbox';
 
 /** One task of a DAG. */
 export interface PlannedTask {
@@ -6,6 +7,12 @@ export interface PlannedTask {
   /** What it waits for, tasks that are added while the batch runs included. */
   readonly after: readonly string[];
   readonly mode: 'transactional' | 'external';
+  /** `all` unless given. */
+  readonly join?: JoinRule;
+  /** `fail` unless given. */
+  readonly onFailure?: FailurePolicy;
+  /** Whether it has a condition: what it waits for says in its result that it is not wanted. Its join is `all`. */
+  readonly conditional?: boolean;
   /** Not part of the definition: added by this task while the batch runs, run by the handler of `root`. */
   readonly addedBy?: string;
 }
@@ -16,29 +23,54 @@ export interface PlannedDag {
   readonly tasks: readonly PlannedTask[];
 }
 
+/**
+ * All DAGs. Those with a join of 66 are so large that they come less often. The others come in this order, in which the first ones show every
+ * join, policy and condition in batches to which nothing is done.
+ */
+export interface DrawnDags {
+  readonly wide: readonly PlannedDag[];
+  readonly others: readonly PlannedDag[];
+}
+
 type Edges = readonly (readonly [key: string, after: readonly string[]])[];
+type Decoration = Pick<PlannedTask, 'join' | 'onFailure' | 'conditional'>;
 
 /** More parents than are counted in the row of the join itself. */
 const WIDE = 66;
+/** Of them, so many must succeed in the DAG that does not need all; others may fail. */
+const WIDE_NEEDS = 30;
 const EXTERNAL_SHARE = 0.2;
+const CONDITIONAL_SHARE = 0.4;
 /** The first task of every DAG; its handler runs added tasks too. */
 export const ROOT = 't0';
 
 /**
- * Draws DAGs of every shape; the one with the wide join comes first, then the one that grows.
+ * Draws DAGs of every shape: those that need all to succeed, and those with every join, policy and condition.
  * @param rng - where they are drawn.
  */
-export function drawDags(rng: Rng): PlannedDag[] {
-  const twice = (name: string, draw: (own: Rng) => Edges) =>
-    [0, 1].map((number) => shaped(rng, `${name}-${number}`, draw));
-  return [
-    shaped(rng, 'wide', () => fan(WIDE)),
-    growing(rng, 'growing'),
-    ...twice('chain', (own) => chain(own.integer(3, 6))),
-    ...twice('diamond', (own) => diamonds(own.integer(1, 2))),
-    ...twice('fan', (own) => fan(own.integer(3, 9))),
-    ...twice('web', (own) => web(own, own.integer(5, 9))),
-  ];
+export function drawDags(rng: Rng): DrawnDags {
+  const mixed = (number: number) => decorated(rng, `mixed-${number}`, (own) => web(own, own.integer(6, 10)));
+  return {
+    wide: [
+      shaped(rng, 'wide', () => fan(WIDE)),
+      joined(rng, 'wide-some', WIDE, { atLeast: WIDE_NEEDS }, ['skip']),
+    ],
+    others: [
+      growing(rng, 'growing'),
+      joined(rng, 'any', 3, 'any', ['skip', 'continue']),
+      joined(rng, 'some', 4, { atLeast: 2 }, ['continue', 'skip']),
+      mixed(0),
+      choice(rng, 'choice'),
+      mixed(1),
+      joined(rng, 'ended', 4, 'all-done', ['skip', 'continue']),
+      mixed(2),
+      shaped(rng, 'chain', (own) => chain(own.integer(3, 6))),
+      mixed(3),
+      shaped(rng, 'diamond', (own) => diamonds(own.integer(1, 2))),
+      shaped(rng, 'fan', (own) => fan(own.integer(3, 9))),
+      shaped(rng, 'web', (own) => web(own, own.integer(5, 9))),
+    ],
+  };
 }
 
 /** One after the other. */
@@ -79,14 +111,53 @@ function growing(rng: Rng, name: string): PlannedDag {
   return { name, tasks: [root, splits, ...added, all] };
 }
 
+/** One, many that may fail by turns under these policies, and one that does not need all of them. */
+const joined = (
+  rng: Rng,
+  name: string,
+  width: number,
+  join: JoinRule,
+  policies: readonly FailurePolicy[],
+): PlannedDag =>
+  shaped(
+    rng,
+    name,
+    () => fan(width),
+    (at) => (at > width ? { join } : { onFailure: policies[at % policies.length] ?? 'fail' }),
+  );
+
+/** Two branches under conditions, one of two tasks; behind them one that waits for the ends of both. */
+const choice = (rng: Rng, name: string): PlannedDag =>
+  shaped(
+    rng,
+    name,
+    () => numbered(5, (at) => [[], [0], [1], [0], [2, 3]][at] ?? []),
+    (at) => (at === 4 ? { join: 'all-done' } : { conditional: at === 1 || at === 3 }),
+  );
+
+/** Any join, policy and condition anywhere. */
+const decorated = (rng: Rng, name: string, draw: (own: Rng) => Edges): PlannedDag =>
+  shaped(rng, name, draw, (_at, parents, own) => {
+    const joins: readonly JoinRule[] = ['all', 'any', { atLeast: Math.min(2, parents) }, 'all-done'];
+    const join = parents > 1 ? own.pick(joins) : 'all';
+    const onFailure = own.pick(['fail', 'skip', 'continue'] as const);
+    return { join, onFailure, conditional: join === 'all' && own.chance(CONDITIONAL_SHARE) };
+  });
+
 const numbered = (length: number, after: (at: number) => number[]): Edges =>
   Array.from({ length }, (_, at) => [`t${at}`, after(at).map((other) => `t${other}`)] as const);
 
-function shaped(rng: Rng, name: string, draw: (own: Rng) => Edges): PlannedDag {
+/** The first task is never decorated: whatever becomes of a batch begins behind it. */
+function shaped(
+  rng: Rng,
+  name: string,
+  draw: (own: Rng) => Edges,
+  decorate: (at: number, parents: number, own: Rng) => Decoration = () => ({}),
+): PlannedDag {
   const own = rng.fork(name);
-  const tasks = draw(own).map(([key, after]) => {
+  const tasks = draw(own).map(([key, after], at) => {
     const mode = own.chance(EXTERNAL_SHARE) ? ('external' as const) : ('transactional' as const);
-    return { key, after, mode };
+    return { key, after, mode, ...(at === 0 ? {} : decorate(at, after.length, own)) };
   });
   return { name, tasks };
 }

@@ -1,6 +1,7 @@
 /**
  * The tables of the user: one row per task, per batch that ended, per order that was placed with a batch. Nothing in
- * them is unique, so whatever happens twice is there twice.
+ * them is unique, so whatever happens twice is there twice. `batch_move` is none of the user's: a trigger writes down every change of
+ * a batch's state, so that it is known how often each has ended, whatever callers and listeners were told.
  */
 export const USER_TABLES = `
   CREATE TABLE effect (
@@ -12,8 +13,27 @@ export const USER_TABLES = `
     found text[] NOT NULL
   );
   CREATE INDEX ON effect (batch);
-  CREATE TABLE batch_end (batch text NOT NULL, status text NOT NULL, effects integer NOT NULL);
+  CREATE TABLE batch_end (
+    seq bigint GENERATED ALWAYS AS IDENTITY,
+    batch text NOT NULL,
+    status text NOT NULL,
+    effects integer NOT NULL
+  );
   CREATE TABLE placed_order (batch text NOT NULL);
+  CREATE TABLE batch_move (
+    seq bigint GENERATED ALWAYS AS IDENTITY,
+    batch text NOT NULL,
+    from_status text NOT NULL,
+    to_status text NOT NULL
+  );
+  CREATE FUNCTION note_batch_move() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+  BEGIN
+    INSERT INTO batch_move (batch, from_status, to_status) VALUES (NEW.biz_key, OLD.status::text, NEW.status::text);
+    RETURN NULL;
+  END
+  $$;
+  CREATE TRIGGER note_batch_move AFTER UPDATE ON millrace.batch_instance
+    FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION note_batch_move();
 `;
 
 /** $1 batch, $2 task, $3 run, $4 inputs: the row of a task, with the tasks of its batch whose rows it found there. */

@@ -17,6 +17,7 @@ CREATE FUNCTION outbox_start_batch(
   SET enable_hashjoin = off
   SET enable_mergejoin = off
   SET enable_material = off
+  SET enable_bitmapscan = off
 AS $$
 DECLARE
   latest record;

@@ -1,15 +1,17 @@
 -- Takes tasks that can run now and whose handler the caller has.
 -- Guarantee: a task is claimed by one worker at a time, under a claim_id that no other claim ever had; entries that somebody else is
 --   taking right now are passed over, never waited for.
--- Parameters: mine: the caller's DAGs; versions: what they are stored as; most: tasks; worker; lease_ms.
+-- Parameters: mine: the caller's DAGs; since: for each from when on, in seconds of the epoch, null from the first; versions: what they are stored as;
+--   most: tasks; worker; lease_ms.
 -- Returns: one row per task, with what its handler is given.
--- Cost: per DAG one walk along the index of what can run, at most `most` rows; a lookup per task and per predecessor.
+-- Cost: per DAG one walk along the index of what can run, at most `most` rows; a lookup per task and per predecessor. While somebody holds an old
+--   snapshot, the walk begins with all entries deleted since, which cannot be removed: 70 ms for 430,000 of them. `since` passes over them: 2 ms.
 -- Handlers: a task of one of the caller's own versions has its handler there, so these are looked at first; for a task of another version, or an
 --   added one, task_def says whether one of the caller's versions has it. A list of handlers as a parameter would be 100,000 names long for a DAG of that size.
 -- The clock is a scalar subquery because a volatile function cannot bound an index scan: tasks that wait for their
 --   back-off would all be walked over.
 CREATE FUNCTION outbox_claim_ready(
-  mine text[], versions integer[], most integer, worker text, lease_ms double precision
+  mine text[], since double precision[], versions integer[], most integer, worker text, lease_ms double precision
 )
   RETURNS TABLE (
     id bigint, claim_id bigint, batch_id bigint, task_key text, handler text, mode text, on_failure text, attempts integer,
@@ -24,6 +26,7 @@ CREATE FUNCTION outbox_claim_ready(
   SET enable_hashjoin = off
   SET enable_mergejoin = off
   SET enable_material = off
+  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -36,10 +39,11 @@ BEGIN
   FOR round IN 1 .. 50 LOOP
     WITH gone AS (
       DELETE FROM outbox_ready WHERE ctid = ANY (ARRAY(
-        SELECT f.place FROM unnest(mine) AS m (dag)
+        SELECT f.place FROM unnest(mine, since) AS m (dag, since)
         CROSS JOIN LATERAL (
           SELECT q.ctid AS place FROM outbox_ready q
-          WHERE q.dag = m.dag AND q.visible_at <= (SELECT clock_timestamp()) AND q.version = ANY (versions)
+          WHERE q.dag = m.dag AND q.visible_at >= to_timestamp(coalesce(m.since, '-infinity'))
+            AND q.visible_at <= (SELECT clock_timestamp()) AND q.version = ANY (versions)
           ORDER BY q.visible_at
           LIMIT most - total
           FOR UPDATE SKIP LOCKED
@@ -52,10 +56,11 @@ BEGIN
     IF coalesce(cardinality(popped), 0) < most - total THEN
       WITH gone AS (
         DELETE FROM outbox_ready WHERE ctid = ANY (ARRAY(
-          SELECT f.place FROM unnest(mine) AS m (dag)
+          SELECT f.place FROM unnest(mine, since) AS m (dag, since)
           CROSS JOIN LATERAL (
             SELECT q.ctid AS place FROM outbox_ready q
-            WHERE q.dag = m.dag AND q.visible_at <= (SELECT clock_timestamp())
+            WHERE q.dag = m.dag AND q.visible_at >= to_timestamp(coalesce(m.since, '-infinity'))
+            AND q.visible_at <= (SELECT clock_timestamp())
               AND (q.version IS NULL OR q.version <> ALL (versions))
               AND EXISTS (
                 SELECT FROM outbox_evt t JOIN task_def d ON d.handler = t.handler AND d.version = ANY (versions) WHERE t.id = q.id

@@ -36,6 +36,7 @@ CREATE FUNCTION outbox_end_tasks(
   SET enable_hashjoin = off
   SET enable_mergejoin = off
   SET enable_material = off
+  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE

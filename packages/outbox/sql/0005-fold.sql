@@ -15,6 +15,7 @@ CREATE FUNCTION outbox_fold_batches(most integer, except_ids bigint[])
   SET enable_hashjoin = off
   SET enable_mergejoin = off
   SET enable_material = off
+  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -67,6 +68,7 @@ CREATE FUNCTION outbox_fold_joins(most integer)
   SET enable_hashjoin = off
   SET enable_mergejoin = off
   SET enable_material = off
+  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE

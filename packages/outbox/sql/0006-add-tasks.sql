@@ -19,6 +19,7 @@ CREATE FUNCTION outbox_add_tasks(
   SET enable_hashjoin = off
   SET enable_mergejoin = off
   SET enable_material = off
+  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,9 +1,9 @@
 import { type Clock, ERRORS as FOUNDATION_ERRORS, printable } from '@millrace/foundation';
-import type { Database } from '@millrace/postgres';
+import type { Database, Tx } from '@millrace/postgres';
 import type { BatchListeners } from './batch-listeners.js';
 import { ERRORS } from './errors.js';
 import type { OutboxEvents } from './events.js';
-import type { Batch, BatchStatus, OutboxStatus, Page, TaskCounts, TaskView } from './model.js';
+import type { Batch, BatchEnding, BatchStatus, OutboxStatus, Page, TaskCounts, TaskView } from './model.js';
 import type { BatchStore } from './postgres/batch-store.js';
 import type { BacklogView, ViewStore } from './postgres/view-store.js';
 import { type CriticalPath, criticalPath } from './rules/critical-path.js';
@@ -167,6 +167,22 @@ export class Batches {
     return task;
   }
 
+  /**
+   * What came of batches, in one query.
+   * @param ids - of batches, ended or not.
+   * @param options - `bytesMax`: the most bytes that the results of one batch may have together, as PostgreSQL writes them; `tx`: such as that of an
+   * `onBatchEnd` listener, who could not see the end without it.
+   * @returns those that there are, by id.
+   */
+  async endings(
+    ids: readonly string[],
+    { bytesMax, tx }: { readonly bytesMax: number; readonly tx?: Tx | undefined },
+  ): Promise<ReadonlyMap<string, BatchEnding>> {
+    const known = ids.filter((id) => ID.test(id));
+    if (known.length === 0) return new Map();
+    return new Map((await this.#views.endings(known, bytesMax, tx)).map((ending) => [ending.id, ending]));
+  }
+
   /** Batches, the newest first, a page at a time. */
   async list({ cursor, limit, ...filter }: BatchFilter = {}): Promise<Page<Batch>> {
     checkStatus(filter.status, Object.keys(BATCH_MOVES));
@@ -206,7 +222,8 @@ export class Batches {
       { retries: 3 },
     );
     if (isAborted) {
-      this.#events.emit('batch', { dag: batch.dag, status: batch.status });
+      const { tenant, dag, bizKey, status } = batch;
+      this.#events.emit('batch', { id, tenant, dag, bizKey, status });
       const hint = { kind: 'aborted', batchId: id } as const;
       this.#wakeUps.here(hint);
       this.#wakeUps.others(hint);

@@ -1,4 +1,4 @@
-import type { BatchStatus } from './model.js';
+import type { Batch } from './model.js';
 
 /** How one try of a task ended, for metrics. */
 export type TaskResult = 'done' | 'skipped' | 'retried' | 'failed' | 'lost' | 'returned';
@@ -8,7 +8,7 @@ export interface OutboxEventMap {
   /** A try of a task has ended, and its end is written. */
   readonly task: { readonly handler: string; readonly result: TaskResult; readonly durationMs: number };
   /** A batch has ended. */
-  readonly batch: { readonly dag: string; readonly status: BatchStatus };
+  readonly batch: Pick<Batch, 'id' | 'tenant' | 'dag' | 'bizKey' | 'status'>;
   /** Leases of workers that fell silent were ended here. */
   readonly 'lease-expired': { readonly count: number };
 }

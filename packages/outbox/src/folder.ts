@@ -134,9 +134,9 @@ export class Folder {
       { retries: 3, beginWithFirst: true },
     );
     if (ready > 0) this.#afterReady(ready);
-    for (const { id, dag, status } of ended) {
+    for (const { id, tenant, dag, bizKey, status } of ended) {
       this.#failing.delete(id);
-      this.#events.emit('batch', { dag, status });
+      this.#events.emit('batch', { id, tenant, dag, bizKey, status });
     }
     return { hasMore: joins.hasMore || batches.hasMore, isLocked: joins.isLocked || batches.isLocked };
   }

@@ -29,6 +29,7 @@ export { type OutboxEventMap, OutboxEvents, type TaskResult } from './events.js'
 export { migrateOutbox, requireOutboxMigrated } from './migrate.js';
 export type {
   Batch,
+  BatchEnding,
   BatchStatus,
   FailurePolicy,
   JoinRule,

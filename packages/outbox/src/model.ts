@@ -36,6 +36,16 @@ export interface Batch {
   readonly endedAt: Date | undefined;
 }
 
+/** What came of a batch. */
+export interface BatchEnding {
+  readonly id: string;
+  readonly status: BatchStatus;
+  /** DONE: what the tasks gave that nobody waits for, by key; undefined when that is too large to be carried. */
+  readonly results: Readonly<Record<string, unknown>> | undefined;
+  /** FAILED: the task that failed first. */
+  readonly failure: { readonly task: string; readonly error: TaskError | undefined } | undefined;
+}
+
 /** A failure as it is kept with its task. */
 export interface TaskError {
   readonly code: string;

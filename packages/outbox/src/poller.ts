@@ -2,6 +2,7 @@ import { LATE, Lifecycle, type Service, sleep, within } from '@millrace/foundati
 import { Claims } from './claims.js';
 import { type ResolvedOutboxOptions, workerIdOf } from './options.js';
 import type { ClaimedTask, TaskStore } from './postgres/task-store.js';
+import { ReadyLooks } from './ready-looks.js';
 import type { DagRegistry } from './registry.js';
 import { claimPauseMs } from './rules/claim-pace.js';
 import type { TaskRunner } from './task-runner.js';
@@ -24,7 +25,7 @@ const GIVING_BACK_SHARE = 0.2;
 export class Poller implements Service {
   /** What its claims are signed with. */
   readonly workerId: string;
-  readonly #tasks: TaskStore;
+  readonly #looks: ReadyLooks;
   readonly #registry: DagRegistry;
   readonly #runner: TaskRunner;
   readonly #wakeUps: WakeUps;
@@ -56,7 +57,7 @@ export class Poller implements Service {
     },
     options: ResolvedOutboxOptions,
   ) {
-    this.#tasks = parts.tasks;
+    this.#looks = new ReadyLooks(parts.tasks, options);
     this.#registry = parts.registry;
     this.#runner = parts.runner;
     this.#wakeUps = parts.wakeUps;
@@ -164,7 +165,7 @@ export class Poller implements Service {
     const { leaseMs, rng } = this.#options;
     // Shuffled: with the same order always, the tasks of the first DAG would always come first.
     const claimer = { dags: rng.shuffle(dags), versions, workerId: this.workerId, leaseMs };
-    const claimed = await this.#tasks.claim(claimer, free);
+    const claimed = await this.#looks.claim(claimer, free);
     // A claim that found left-over entries may have taken fewer than there are.
     this.#hasMore = claimed.length > 0 && claimed.length * 2 >= free;
     if (this.#hasMore) this.#tellOthers(new Set(claimed.map((task) => task.dag)));

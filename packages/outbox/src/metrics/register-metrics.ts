@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '@millrace/foundation';
+import { type Clock, StoreLook, systemClock } from '@millrace/foundation';
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, type Registry } from 'prom-client';
 import type { Batches } from '../batches.js';
 import type { OutboxEvents } from '../events.js';
@@ -12,7 +12,6 @@ import {
   statusLabel,
   TASK_RESULTS,
 } from './catalogue.js';
-import { StoreLook } from './store-look.js';
 
 /** A registry of prom-client, whichever format it writes. */
 export type MetricsRegistry = Registry | Registry<OpenMetricsContentType>;

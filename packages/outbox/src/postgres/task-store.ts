@@ -91,6 +91,22 @@ export interface Claimer {
   readonly leaseMs: number;
 }
 
+/** A claim that looked at all entries. */
+export interface FullLook {
+  readonly dags: readonly string[];
+  /** What it took. */
+  readonly ids: readonly string[];
+  /** When it began. */
+  readonly agoMs: number;
+  /** Whether nothing was left. */
+  readonly tookAll: boolean;
+}
+
+interface HeadRow {
+  readonly dag: string;
+  readonly since: number;
+}
+
 const SEEN_AS = { success: 1, end: 0, nothing: null } as const;
 
 /** The statements about single tasks. Every change of a claimed one names its claim. */
@@ -107,15 +123,30 @@ export class TaskStore {
     this.#statements = statements;
   }
 
-  /** Takes up to `limit` tasks that can run now. */
+  /**
+   * Takes up to `limit` tasks that can run now.
+   * @param claimer - who.
+   * @param limit - how many.
+   * @param heads - from when on to look, by DAG; from the first entry where there is none.
+   */
   async claim(
     { dags, versions, workerId, leaseMs }: Claimer,
     limit: number,
+    heads?: ReadonlyMap<string, number>,
   ): Promise<readonly ClaimedTask[]> {
     const { sql, name } = this.#statements.get('claim-ready');
-    const params = [dags, versions, limit, workerId, leaseMs];
+    const since = dags.map((dag) => heads?.get(dag) ?? null);
+    const params = [dags, since, versions, limit, workerId, leaseMs];
     const { rows } = await this.#database.query<ClaimedTask>(sql, params, { name });
     return rows;
+  }
+
+  /** From when on the next claims have to look, after one that looked at everything. */
+  async heads({ dags, ids, agoMs, tookAll }: FullLook): Promise<ReadonlyMap<string, number>> {
+    const { sql } = this.#statements.get('read-heads');
+    const params = [dags, ids, agoMs, tookAll];
+    const { rows } = await this.#database.query<HeadRow>(sql, params, { repeatable: true });
+    return new Map(rows.map(({ dag, since }) => [dag, since]));
   }
 
   /**

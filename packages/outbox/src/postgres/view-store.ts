@@ -1,5 +1,13 @@
-import type { Database } from '@millrace/postgres';
-import type { Batch, BatchStatus, OutboxStatus, TaskCounts, TaskView } from '../model.js';
+import type { Database, Tx } from '@millrace/postgres';
+import type {
+  Batch,
+  BatchEnding,
+  BatchStatus,
+  OutboxStatus,
+  TaskCounts,
+  TaskError,
+  TaskView,
+} from '../model.js';
 import type { TaskTimes } from '../rules/task-times.js';
 import { type BatchRow, type TaskRow, toBatch, toTaskView } from './rows.js';
 import type { Statements } from './statements.js';
@@ -98,6 +106,21 @@ export class ViewStore {
     return rows.map(toBatch);
   }
 
+  /** What came of batches; seen from inside a transaction if one is given. */
+  async endings(ids: readonly string[], bytesMax: number, tx?: Tx): Promise<BatchEnding[]> {
+    const { sql, name } = this.#statements.get('read-endings');
+    const params = [ids, bytesMax];
+    const { rows } = await (tx
+      ? tx.query<EndingRow>(sql, params, { name })
+      : this.#database.query<EndingRow>(sql, params, { name, repeatable: true }));
+    return rows.map(({ id, status, results, task_key, error }) => ({
+      id,
+      status,
+      results: results ?? undefined,
+      failure: task_key === null ? undefined : { task: task_key, error: error ?? undefined },
+    }));
+  }
+
   /** Tasks that failed for good, the newest first. */
   async deadLetters(filter: {
     readonly tenant?: string | undefined;
@@ -118,6 +141,14 @@ export class ViewStore {
     const { rows } = await this.#database.query<R>(sql, params, { repeatable: true });
     return rows;
   }
+}
+
+interface EndingRow {
+  readonly id: string;
+  readonly status: BatchStatus;
+  readonly results: Readonly<Record<string, unknown>> | null;
+  readonly task_key: string | null;
+  readonly error: TaskError | null;
 }
 
 interface TimesRow {

@@ -120,6 +120,52 @@ export const batchEndSuite: ContractSuite = (home) => {
     expect(new Set(told)).toEqual(new Set(started.map(({ id }) => id)));
   });
 
+  it('outbox OB-8: a listener reads what came of the batch through its transaction, and everybody does after it', async () => {
+    const dag = home().dag({
+      a: task<string>({
+        run: ({ payload, addTasks }) => {
+          if (payload === 'FAILED') throw new NonRetryableError('as the test wants');
+          addTasks([{ key: 'added', handler: `${name}.last`, payload: 'of its own' }]);
+          return 'not asked for: others wait for it';
+        },
+      }),
+      last: task({ after: ['a'], run: ({ payload }) => ({ payload }) }),
+      silent: task({ after: ['a'], run: () => {} }),
+      unwanted: task({ after: ['a'], when: () => false, run: () => 'never' }),
+    });
+    const { name } = dag;
+    await using outbox = await home().outbox([dag]);
+    const told = new Map<string, unknown>();
+    outbox.onBatchEnd(async (tx, { id }) => {
+      told.set(id, (await outbox.batches.endings([id], { bytesMax: 1_000, tx })).get(id));
+    });
+    const done = await outbox.pusher.start(name, 'done', 'whole');
+    const failed = await outbox.pusher.start(name, 'failed', 'FAILED');
+    for (const { id } of [done, failed]) await home().ended(outbox, id);
+    const results = { last: { payload: 'whole' }, added: { payload: 'of its own' }, silent: null };
+    const failure = {
+      task: 'a',
+      error: { code: 'NON_RETRYABLE', message: 'as the test wants', at: expect.any(String) },
+    };
+    const ends = new Map<string, unknown>([
+      [done.id, { id: done.id, status: 'DONE', results, failure: undefined }],
+      [failed.id, { id: failed.id, status: 'FAILED', results: undefined, failure }],
+    ]);
+    expect(told).toEqual(ends);
+    const asked = [done.id, failed.id, '999999999', 'no id'];
+    expect(await outbox.batches.endings(asked, { bytesMax: 1_000 })).toEqual(ends);
+    const tooLarge = await outbox.batches.endings([done.id], { bytesMax: 50 });
+    expect(tooLarge.get(done.id)).toEqual({ ...(ends.get(done.id) as object), results: undefined });
+    await using starter = await home().starter([makeDag()]);
+    const running = await starter.pusher.start(starter.registry.names[0] ?? '', 'k');
+    expect((await starter.batches.endings([running.id], { bytesMax: 50 })).get(running.id)).toEqual({
+      id: running.id,
+      status: 'RUNNING',
+      results: undefined,
+      failure: undefined,
+    });
+  });
+
   describe('a listener that always throws for one batch', () => {
     it('outbox OB-8: does not keep others from ending', async () => {
       const dag = makeDag();

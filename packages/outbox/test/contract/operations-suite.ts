@@ -46,7 +46,7 @@ export const operationsSuite: ContractSuite = (home, kind) => {
       expect(await outbox.batches.get(id)).toEqual(aborted);
       expect(await home().tasks(outbox, id)).toEqual(tasks);
       expect(ends).toMatchObject([{ id, status: 'ABORTED' }]);
-      expect(events).toEqual([{ dag: dag.name, status: 'ABORTED' }]);
+      expect(events).toEqual([{ id, tenant: '', dag: dag.name, bizKey: 'k', status: 'ABORTED' }]);
     });
 
     it('outbox OB-8: leaves a batch alone that has ended', async () => {

@@ -51,7 +51,7 @@ const VERBS = [
 
 /** What other tests are about (lost too often, schedules, pruning), what is done before anything runs, and what people look at. */
 const ELSEWHERE =
-  /^lock-expired$|schedule|^delete-|^keep-dags$|^lock-(ended|old-dags)$|-dag$|^dag-exists$|^(note|forget)-worker$|^list-|^count-by-state$|^read-(backlog|clock|horizon|tasks?|times|usual-times)$/;
+  /^lock-expired$|schedule|^delete-|^keep-dags$|^lock-(ended|old-dags)$|-dag$|^dag-exists$|^(note|forget)-worker$|^list-|^count-by-state$|^read-(backlog|clock|endings|heads|horizon|tasks?|times|usual-times)$/;
 
 /** Repeats what was refused because the database was away, as callers do. */
 async function insist<T>(call: () => Promise<T>): Promise<T> {

@@ -186,6 +186,50 @@ describe('several of a kind at once', () => {
       expect(rows.every(({ done }) => done === WIDE.length + 1)).toBe(true);
     }));
 
+  it('outbox OB-8: two last tasks that commit together end the batch once', () =>
+    withWorld(async (world) => {
+      const batches = 8;
+      await world.database.query('CREATE TABLE told (batch text, done integer)');
+      const meeting = new Map<string, ReturnType<typeof latch>>();
+      let met = 0;
+      const run = async (context: TransactionalContext) => {
+        await writeEffect(context);
+        const { id } = context.batch;
+        const other = meeting.get(id);
+        if (other) {
+          met++;
+          other.open();
+          return;
+        }
+        const mine = latch('the other last task');
+        meeting.set(id, mine);
+        await mine.promise;
+      };
+      const dag = defineDag('pairs', {
+        first: task({ run: writeEffect }),
+        one: task({ after: ['first'], run }),
+        two: task({ after: ['first'], run }),
+      });
+      const outboxes = await Promise.all([1, 2].map(() => world.startOutbox({ dags: [dag] })));
+      for (const outbox of outboxes)
+        outbox.onBatchEnd(async (tx, batch) => {
+          await tx.query(
+            `INSERT INTO told SELECT $1::bigint::text, count(*)::integer FROM "${world.schema}".outbox_evt WHERE batch_id = $1::bigint AND status = 'DONE'`,
+            [batch.id],
+          );
+        });
+      // One after the other: each pair needs two slots at the same time.
+      for (let index = 0; index < batches; index++) {
+        await outboxes[index % 2]?.pusher.start('pairs', `k${index}`);
+        await world.settle();
+      }
+      expect(met).toBe(batches);
+      const { rows } = await world.database.query<{ done: number }>('SELECT batch, done FROM told');
+      expect(rows).toHaveLength(batches);
+      expect(rows.every(({ done }) => done === 3)).toBe(true);
+      await expectEffectsOnce(world);
+    }));
+
   it('outbox OB-8: a listener that fails keeps its own batch from ending, and no other', () =>
     withWorld(async (world) => {
       const dag = defineDag('heard', { only: task({ run: writeEffect }) });

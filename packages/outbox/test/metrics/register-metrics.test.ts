@@ -101,7 +101,7 @@ describe('outbox: registerMetrics', () => {
     ] as const)
       events.emit('task', { handler, result, durationMs });
     for (const status of ['DONE', 'DONE', 'FAILED', 'ABORTED'] as const)
-      events.emit('batch', { dag: 'd', status });
+      events.emit('batch', { id: '1', tenant: '', dag: 'd', bizKey: 'k', status });
     events.emit('lease-expired', { count: 3 });
     expect(await scrape(registry)).toMatchObject({
       'outbox_task_total{result="done"}': 2,
