@@ -11,9 +11,17 @@ const run = promisify(execFile);
 const documents = [
   'README.md',
   'docs/processors.md',
-  ...['async-utils', 'foundation', 'redis', 'postgres', 'runtime', 'bulk-action', 'outbox'].map(
-    (name) => `packages/${name}/README.md`,
-  ),
+  ...[
+    'async-utils',
+    'foundation',
+    'redis',
+    'postgres',
+    'runtime',
+    'bulk-action',
+    'outbox',
+    'orchestrator',
+    'contract',
+  ].map((name) => `packages/${name}/README.md`),
 ];
 
 // Outside the repository, so that imports go through node_modules and the exports maps, as a user's would.

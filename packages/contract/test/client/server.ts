@@ -1,0 +1,62 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** A request as a server saw it. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** How a server answers its n-th request. */
+export type Answer = (response: ServerResponse, request: SeenRequest, index: number) => void;
+
+/** Starts a server that answers as it is told; closed when the test ends. */
+export async function startServer(answer: Answer): Promise<{ url: string; seen: SeenRequest[] }> {
+  const seen: SeenRequest[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const { method = '', url = '', headers } = request;
+    const one = { method, url, headers, body };
+    seen.push(one);
+    answer(response, one, seen.length - 1);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+}
+
+/** Answers with JSON. */
+export const json = (
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+) => response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+
+/** Answers with a problem. */
+export const problem = (
+  response: ServerResponse,
+  status: number,
+  code: string,
+  headers: Record<string, string> = {},
+) =>
+  json(
+    response,
+    status,
+    {
+      type: `urn:millrace:error:${code}`,
+      title: code,
+      status,
+      detail: `because of ${code}`,
+      code,
+      retryable: true,
+    },
+    headers,
+  );

@@ -1,0 +1,8 @@
+/**
+ * Commands that start outbox batches: the operation ends with its batch, in the same transaction where both are in one database.
+ *
+ * @packageDocumentation
+ */
+export type { HandOverContext } from '../handed-over.js';
+export { BatchBacking, type BatchBackingOptions } from './batch-backing.js';
+export { type BatchOptions, batch, type ToPayload } from './batch-route.js';

@@ -1,0 +1,93 @@
+import type { Batch, Outbox } from '@millrace/outbox';
+import type { Tx } from '@millrace/postgres';
+import { routeOf } from '../check-command.js';
+import type { Operation } from '../model.js';
+import { OpId } from '../op-id.js';
+import type { Outcome } from '../outcome.js';
+import type { OperationStore } from '../ports.js';
+import { RecentMap } from '../recent-map.js';
+import { endingOf } from '../rules/judge-outcome.js';
+import { outcomeOfEnding, readBytesMax } from './outcome-of-ending.js';
+
+/** What ends operations together with their batches. */
+export interface SharedEndsOptions {
+  readonly outbox: Pick<Outbox, 'batches' | 'events' | 'onBatchEnd'>;
+  /** In the database of the outbox. */
+  readonly operations: Pick<OperationStore, 'repairs' | 'notices'>;
+  readonly outcomeBytesMax: number;
+  /** The DAG of each route that is known here. */
+  readonly dags: ReadonlyMap<string, string>;
+  /** Called when an end is committed. */
+  readonly onEnded: (opId: OpId, outcome: Outcome) => void;
+}
+
+/** An operation that ends if a transaction commits. */
+interface EndedOperation {
+  readonly opId: OpId;
+  readonly outcome: Outcome;
+  readonly waited: boolean;
+}
+
+/** Ends that are remembered between their transaction and its commit; one forgotten costs a waiting caller the time to the next look. */
+const REMEMBERED_MAX = 10_000;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Not this batch's operation: what was written of it is taken back. */
+const FOREIGN = Symbol('not the operation of this batch');
+
+/**
+ * Ends operations in the transaction that ends their batches: both end, or neither. Whoever waits is told after the commit.
+ */
+export class SharedEnds {
+  readonly #options: SharedEndsOptions;
+  /** By batch. */
+  readonly #ended = new RecentMap<string, EndedOperation>(REMEMBERED_MAX);
+
+  /** @param options - see SharedEndsOptions. */
+  constructor(options: SharedEndsOptions) {
+    this.#options = options;
+    const { outbox } = options;
+    outbox.onBatchEnd((tx, batch) => this.#end(tx, batch));
+    outbox.events.on('batch', ({ id }) => this.#tell(id));
+  }
+
+  async #end(tx: Tx, batch: Batch): Promise<void> {
+    const { id, runNo, bizKey } = batch;
+    this.#ended.delete(id);
+    // Only the first run is an operation's, and operations have UUIDs: others' batches cost nothing.
+    if (runNo !== 1 || !UUID.test(bizKey)) return;
+    const { outbox, operations, outcomeBytesMax } = this.#options;
+    const bytesMax = readBytesMax(outcomeBytesMax);
+    const ending = (await outbox.batches.endings([id], { bytesMax, tx })).get(id);
+    const outcome = ending && outcomeOfEnding(ending, outcomeBytesMax);
+    if (!outcome) return;
+    const opId = OpId.of(bizKey);
+    try {
+      // A part of the transaction, so that what belongs to another tenant's operation of this name can be taken back.
+      await tx.transaction(async (part) => {
+        const answer = await operations.repairs.endBacked(opId, endingOf(outcome), part);
+        if (answer.kind !== 'settled') return;
+        if (!this.#isOf(answer.operation, batch)) throw FOREIGN;
+        this.#ended.set(id, { opId, outcome, waited: answer.waited });
+      });
+    } catch (error) {
+      if (error !== FOREIGN) throw error;
+    }
+  }
+
+  /** A batch may end before its operation knows of it: then the route must be one that starts batches of this DAG. */
+  #isOf({ tenant, domain, eventType, backing }: Operation, batch: Batch): boolean {
+    if (tenant !== batch.tenant) return false;
+    if (backing) return backing.kind === 'batch' && backing.ref === batch.id;
+    return this.#options.dags.get(routeOf({ domain, eventType })) === batch.dag;
+  }
+
+  #tell(batchId: string): void {
+    const ended = this.#ended.get(batchId);
+    if (!ended) return;
+    this.#ended.delete(batchId);
+    const { operations, onEnded } = this.#options;
+    if (ended.waited) operations.notices.tell(ended.opId);
+    onEnded(ended.opId, ended.outcome);
+  }
+}

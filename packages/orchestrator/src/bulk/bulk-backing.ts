@@ -1,0 +1,154 @@
+import {
+  ERRORS as BULK_ERRORS,
+  type BulkActionService,
+  type GroupEvent,
+  hasEnded,
+} from '@millrace/bulk-action';
+import { routeOf } from '../check-command.js';
+import { type EndListener, HandedOver } from '../handed-over.js';
+import type { Backing, Envelope } from '../model.js';
+import type { OpId } from '../op-id.js';
+import { ORCHESTRATOR_DEFAULTS } from '../options.js';
+import type { BackedOperation, BackingLook, RoutedOperation } from '../ports.js';
+import type { BackedRoute, BackingAdapter } from '../routes.js';
+import { type BulkDefinition, checkBulkRoute, checkedJobs } from './bulk-route.js';
+import { outcomeOfResult } from './outcome-of-result.js';
+
+/** What a BulkBacking takes from outside. */
+export interface BulkBackingOptions {
+  /** Of the engine that runs the jobs. */
+  readonly service: Pick<
+    BulkActionService,
+    'submitBulk' | 'getGroup' | 'getResult' | 'cancelGroup' | 'subscribe'
+  >;
+  /** Most bytes of a result that is kept with its operation; a larger one is referred to. */
+  readonly outcomeBytesMax?: number | undefined;
+}
+
+/** Only the first round is the operation's: whoever drives failed jobs again later changes nothing of it. */
+const ROUND = 1;
+const KIND = 'bulk';
+
+/** The group of an operation as the service takes it. */
+const refOf = ({ tenant, opId }: Pick<RoutedOperation, 'tenant' | 'opId'>): string =>
+  tenant === '' ? opId : `${tenant}/${opId}`;
+
+/** Lets operations be bulk groups. */
+export class BulkBacking implements BackingAdapter {
+  readonly kind = KIND;
+  readonly #service: BulkBackingOptions['service'];
+  readonly #outcomeBytesMax: number;
+  readonly #handedOver: HandedOver;
+
+  /** @param options - see BulkBackingOptions. */
+  constructor({ service, outcomeBytesMax = ORCHESTRATOR_DEFAULTS.outcomeBytesMax }: BulkBackingOptions) {
+    this.#service = service;
+    this.#outcomeBytesMax = outcomeBytesMax;
+    this.#handedOver = new HandedOver(() => service.subscribe((event) => this.#hear(event)));
+  }
+
+  /** See BackingAdapter. */
+  check(name: string, route: BackedRoute): void {
+    checkBulkRoute(name, route);
+  }
+
+  /**
+   * Makes the group of an operation, with all its jobs, sealed. Repeated it goes on where it was, or changes nothing.
+   * @param envelope - the command.
+   * @param route - made by `bulk`.
+   * @throws MillraceError `HANDOVER_INVALID`, and what `submitBulk` throws; `QUEUE_FULL` and `BACKEND_UNAVAILABLE` are worth another try.
+   */
+  async submit(envelope: Envelope, route: BackedRoute): Promise<Backing> {
+    const { opId, tenant, traceparent, command } = envelope;
+    const { toGroup } = route.definition as BulkDefinition;
+    const { jobs, ...definition } = await toGroup(command, { opId, tenant, traceparent });
+    const all = checkedJobs(routeOf(command), jobs);
+    const ref = refOf(envelope);
+    this.#handedOver.remember(opId, ref);
+    try {
+      await this.#service.submitBulk({ ...definition, id: opId, tenant, traceparent }, all);
+    } catch (error) {
+      if (!(await this.#isSubmitted(ref, error))) {
+        this.#handedOver.forget(opId);
+        throw error;
+      }
+    }
+    return { kind: KIND, ref };
+  }
+
+  /**
+   * Whether a group was refused because an earlier submission of the same operation has made it: a group that has ended forgets its jobs after a while,
+   * and by a newer release the same command may become another group. Nobody else names a group after an operation.
+   */
+  async #isSubmitted(ref: string, error: unknown): Promise<boolean> {
+    const isRefused =
+      BULK_ERRORS.is(error, 'GROUP_SEALED') ||
+      BULK_ERRORS.is(error, 'GROUP_CONFLICT') ||
+      BULK_ERRORS.is(error, 'SEAL_TOTAL_MISMATCH');
+    if (!isRefused) return false;
+    const { sealed, status } = await this.#service.getGroup(ref);
+    if (sealed || hasEnded(status)) return true;
+    // An earlier submission broke off half-way, and this one cannot complete it: nothing must go on behind an operation that fails.
+    await this.#service.cancelGroup(ref);
+    return false;
+  }
+
+  /** See BackingPort. */
+  async look(operations: readonly BackedOperation[]): Promise<ReadonlyMap<OpId, BackingLook>> {
+    const looks = new Map<OpId, BackingLook>();
+    const failures: unknown[] = [];
+    await Promise.all(
+      operations.map(async ({ opId, backing }) => {
+        try {
+          looks.set(opId, await this.#lookAt(backing));
+        } catch (error) {
+          failures.push(error);
+        }
+      }),
+    );
+    // What could not be seen is left for the next look; that nothing could be seen somebody should know.
+    if (looks.size === 0 && failures.length > 0) throw failures[0];
+    return looks;
+  }
+
+  async #lookAt(backing: Backing): Promise<BackingLook> {
+    try {
+      const result = await this.#service.getResult(backing.ref, { round: ROUND });
+      if (!result) return { kind: 'running' };
+      return { kind: 'ended', outcome: outcomeOfResult(result, backing, this.#outcomeBytesMax) };
+    } catch (error) {
+      if (BULK_ERRORS.is(error, 'GROUP_NOT_FOUND')) return { kind: 'gone' };
+      throw error;
+    }
+  }
+
+  /** See BackingPort. */
+  async cancel(operation: RoutedOperation): Promise<void> {
+    try {
+      await this.#service.cancelGroup(refOf(operation));
+    } catch (error) {
+      if (!BULK_ERRORS.is(error, 'GROUP_NOT_FOUND')) throw error;
+    }
+  }
+
+  /**
+   * Tells of groups handed over here whose first round ends.
+   * @param listener - told of each.
+   * @returns a function that ends it.
+   */
+  onSettled(listener: EndListener): () => void {
+    return this.#handedOver.listen(listener);
+  }
+
+  #hear({ type, groupId, tenant, round }: GroupEvent): void {
+    if (round !== ROUND || (type !== 'group.completed' && type !== 'group.failed')) return;
+    const opId = this.#handedOver.take(tenant === '' ? groupId : groupId.slice(tenant.length + 1), groupId);
+    if (opId === undefined) return;
+    // Only a hint: what goes wrong here, the next look finds.
+    this.#lookAt({ kind: KIND, ref: groupId })
+      .then((look) => {
+        if (look.kind === 'ended') this.#handedOver.tell(opId, look.outcome);
+      })
+      .catch(() => {});
+  }
+}

@@ -1,0 +1,74 @@
+import type { GroupInput, JobInput } from '@millrace/bulk-action';
+import { ERRORS } from '../errors.js';
+import type { HandOverContext } from '../handed-over.js';
+import type { Command } from '../model.js';
+import type { BackedRoute, RouteOptions } from '../routes.js';
+
+/** A job of an operation; its id is the same whenever the group is made again. */
+export type BulkJob = JobInput & { readonly id: string };
+
+/** The group that a command becomes; its id, tenant and trace are the operation's. */
+export interface BulkGroup extends Omit<GroupInput, 'id' | 'tenant' | 'traceparent'> {
+  readonly jobs: Iterable<BulkJob>;
+}
+
+/** Makes the group of a command. The same command must give the same group: it is called again after a crash. */
+export type ToGroup = (command: Command, context: HandOverContext) => BulkGroup | Promise<BulkGroup>;
+
+/** What a bulk route may ask for. `idempotent`: a group that is gone (an engine in memory after a restart) is made again. */
+export type BulkOptions = RouteOptions;
+
+/** What stands behind the name of a bulk route. */
+export interface BulkDefinition {
+  readonly toGroup: ToGroup;
+}
+
+/**
+ * A route whose commands become bulk groups.
+ * @param toGroup - see ToGroup.
+ * @param options - see RouteOptions.
+ */
+export function bulk(toGroup: ToGroup, options: BulkOptions = {}): BackedRoute {
+  const definition: BulkDefinition = { toGroup };
+  return { kind: 'bulk', definition, options };
+}
+
+/**
+ * Checks a route when it is set up.
+ * @param name - of the route.
+ * @param route - made by `bulk`.
+ * @throws MillraceError `ROUTE_INVALID`.
+ */
+export function checkBulkRoute(name: string, { definition }: BackedRoute): void {
+  if (typeof (definition as Partial<BulkDefinition>).toGroup === 'function') return;
+  throw ERRORS.create('ROUTE_INVALID', {
+    route: name,
+    reason: 'bulk(toGroup) needs a function that makes a group of a command',
+  });
+}
+
+/**
+ * Refuses jobs by whose ids a repeated submission could not be recognised.
+ * @param route - its name, for the message.
+ * @param jobs - of one group.
+ * @returns all of them.
+ * @throws MillraceError `HANDOVER_INVALID`.
+ */
+export function checkedJobs(route: string, jobs: Iterable<BulkJob>): readonly BulkJob[] {
+  if (typeof (jobs as Iterable<BulkJob> | undefined)?.[Symbol.iterator] !== 'function')
+    throw invalid(route, 'toGroup must give { jobs: [ … ] }');
+  const all = [...jobs];
+  const ids = new Set<string>();
+  for (const [at, job] of all.entries()) {
+    const id: unknown = (job as BulkJob | undefined)?.id;
+    if (typeof id !== 'string')
+      throw invalid(
+        route,
+        `jobs[${at}] has no id; give every job one that is the same whenever the group is made again`,
+      );
+    if (ids.size === ids.add(id).size) throw invalid(route, `jobs[${at}] has the id of another job, '${id}'`);
+  }
+  return all;
+}
+
+const invalid = (route: string, reason: string) => ERRORS.create('HANDOVER_INVALID', { route, reason });

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { bytesBeyond, encodeJson, printable } from '@millrace/foundation';
+import { ERRORS } from './errors.js';
+import type { Command, CommandInput } from './model.js';
+import { canonicalJson } from './rules/canonical-json.js';
+import { fromStoredJson } from './stored-json.js';
+
+/** One field of a command that cannot be taken. */
+export interface FieldProblem {
+  readonly field: string;
+  readonly expected: string;
+  readonly given: string;
+}
+
+/** A command that can be stored. */
+export interface CheckedCommand {
+  readonly command: Command;
+  /** SHA-256 of the canonical payload, in hexadecimal. */
+  readonly bodyHash: string;
+}
+
+const NAME = /^[A-Z0-9_]{1,50}$/;
+const NAME_EXPECTED = '1 to 50 characters of A–Z, 0–9 and _';
+const BIZ_KEY_LENGTH_MAX = 100;
+const IDEM_KEY_LENGTH_MAX = 255;
+const FIELDS: readonly string[] = ['domain', 'eventType', 'bizKey', 'idemKey', 'payload'];
+// A text with a NUL or half a character cannot be kept in a database.
+const UNSTORABLE = /\0|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
+
+const isName = (value: unknown): boolean => typeof value === 'string' && NAME.test(value);
+const isKey = (value: unknown, max: number): boolean =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= max && !UNSTORABLE.test(value);
+
+/**
+ * Checks a command and makes a copy that nobody else can change.
+ * @param input - what the caller gave.
+ * @param idemKey - taken when the caller gave none.
+ * @param payloadBytesMax - most bytes of the payload as JSON.
+ * @throws MillraceError `COMMAND_INVALID`: all problems, in `details.errors`.
+ */
+export function checkCommand(
+  input: CommandInput,
+  idemKey: () => string,
+  payloadBytesMax: number,
+): CheckedCommand {
+  const problems: FieldProblem[] = [];
+  const complain = (field: string, expected: string, given: unknown) =>
+    problems.push({ field, expected, given: printable(given) });
+  if (typeof input !== 'object' || input === null) {
+    complain('command', 'an object', input);
+    throw refusal(problems);
+  }
+  const { domain, eventType, bizKey, payload = null } = input;
+  const key = input.idemKey ?? idemKey();
+  for (const field of Object.keys(input))
+    if (!FIELDS.includes(field)) complain(field, `one of ${FIELDS.join(', ')}`, 'an unknown field');
+  if (!isName(domain)) complain('domain', NAME_EXPECTED, domain);
+  if (!isName(eventType)) complain('eventType', NAME_EXPECTED, eventType);
+  if (!isKey(bizKey, BIZ_KEY_LENGTH_MAX))
+    complain('bizKey', `1 to ${BIZ_KEY_LENGTH_MAX} characters, not blank`, bizKey);
+  if (!isKey(key, IDEM_KEY_LENGTH_MAX))
+    complain('idemKey', `1 to ${IDEM_KEY_LENGTH_MAX} characters, not blank`, key);
+  const encoded = encodeJson(payload);
+  if ('reason' in encoded) complain('payload', 'a JSON value', encoded.reason);
+  else if (bytesBeyond(encoded.json, payloadBytesMax) !== undefined)
+    complain(
+      'payload',
+      `at most ${payloadBytesMax} bytes as JSON`,
+      `${Buffer.byteLength(encoded.json)} bytes`,
+    );
+  if (problems.length > 0 || 'reason' in encoded) throw refusal(problems);
+  // A handler sees the same on the first try as on one after a restart.
+  const copy = fromStoredJson(encoded.json);
+  const bodyHash = createHash('sha256').update(canonicalJson(copy)).digest('hex');
+  return { command: Object.freeze({ domain, eventType, bizKey, idemKey: key, payload: copy }), bodyHash };
+}
+
+function refusal(errors: readonly FieldProblem[]) {
+  const problems = errors
+    .map(({ field, expected, given }) => `${field} must be ${expected}, got ${given}`)
+    .join('; ');
+  const details = { problems, errors };
+  return ERRORS.create('COMMAND_INVALID', details);
+}
+
+/**
+ * The name of the route of a command.
+ * @param command - domain and event type.
+ */
+export const routeOf = ({ domain, eventType }: Pick<Command, 'domain' | 'eventType'>): string =>
+  `${domain}.${eventType}`;

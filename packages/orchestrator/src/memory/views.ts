@@ -1,0 +1,51 @@
+import type { Clock } from '@millrace/foundation';
+import type { Operation, OperationFilter, Page } from '../model.js';
+import { OpId } from '../op-id.js';
+import type { OperationCounts, Views } from '../ports.js';
+import { type OperationRecord, toOperation } from '../rules/operation-record.js';
+import { noteWait } from '../rules/own-operation.js';
+import { isMatch, type OperationTable } from './operation-table.js';
+
+/** Questions about operations in memory. */
+export class MemoryViews implements Views {
+  readonly #table: OperationTable;
+  readonly #clock: Clock;
+
+  constructor(table: OperationTable, clock: Clock) {
+    this.#table = table;
+    this.#clock = clock;
+  }
+
+  async get(opId: OpId): Promise<Operation | undefined> {
+    const record = this.#table.get(opId);
+    return record && toOperation(record);
+  }
+
+  async watch(opIds: readonly OpId[], waitMs: number): Promise<readonly Operation[]> {
+    const now = this.#clock.now();
+    return [...new Set(opIds)].sort().flatMap((opId) => {
+      const record = this.#table.get(opId);
+      if (!record) return [];
+      const noted = noteWait(record, waitMs, now);
+      this.#table.put(noted);
+      return [toOperation(noted)];
+    });
+  }
+
+  async list(filter: OperationFilter, limit: number, cursor: string | undefined): Promise<Page<Operation>> {
+    const found: OperationRecord[] = [];
+    for (const opId of this.#table.all.descending(cursor === undefined ? undefined : OpId.of(cursor))) {
+      const record = this.#table.get(opId) as OperationRecord;
+      if (!isMatch(record, filter)) continue;
+      if (found.length === limit) return { items: found.map(toOperation), cursor: found.at(-1)?.opId };
+      found.push(record);
+    }
+    return { items: found.map(toOperation), cursor: undefined };
+  }
+
+  async counts(): Promise<OperationCounts> {
+    const first = this.#table.due.peek();
+    const oldestDueMs = first ? Math.max(0, this.#clock.now() - first.at) : 0;
+    return { byState: this.#table.counts, deadLetters: this.#table.deadLetters, oldestDueMs };
+  }
+}

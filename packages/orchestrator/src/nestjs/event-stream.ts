@@ -1,0 +1,65 @@
+import { Readable } from 'node:stream';
+import { type Clock, LATE, within } from '@millrace/foundation';
+import type { Operation } from '../model.js';
+import type { OpId } from '../op-id.js';
+import type { Operations, TenantScope } from '../operations.js';
+import { isTerminal } from '../states.js';
+import { operationBody } from './bodies.js';
+
+/** A comment every so often: proxies close connections that say nothing, usually after 60 s. */
+const KEEP_ALIVE_MS = 15_000;
+const KEEP_ALIVE = ': alive\n\n';
+
+/** What a stream of events works with. */
+export interface EventStreamEnvironment {
+  readonly operations: Pick<Operations, 'changes'>;
+  readonly clock: Clock;
+}
+
+/**
+ * The events of an operation as text: `start`, each `change`, `end`. A slow client holds up only its own stream; one that is closed is forgotten.
+ * @param environment - see EventStreamEnvironment.
+ * @param opId - which.
+ * @param options - whose; a signal that aborts when the client has gone.
+ * @throws MillraceError `OPERATION_NOT_FOUND`, before there is a stream.
+ */
+export async function openEventStream(
+  { operations, clock }: EventStreamEnvironment,
+  opId: OpId,
+  options: TenantScope & { readonly signal: AbortSignal },
+): Promise<Readable> {
+  const { signal } = options;
+  const changes = operations.changes(opId, options);
+  const first = await changes.next();
+  const stream = Readable.from(first.done ? [] : eventTexts(first.value, changes, clock), {
+    objectMode: false,
+  });
+  // Both: the signal ends a wait for the next change, without which a stream that is destroyed would not close before that comes.
+  const destroy = () => void stream.destroy();
+  if (signal.aborted) destroy();
+  else signal.addEventListener('abort', destroy, { once: true });
+  return stream;
+}
+
+async function* eventTexts(
+  first: Operation,
+  changes: AsyncGenerator<Operation, void, undefined>,
+  clock: Clock,
+): AsyncGenerator<string, void, undefined> {
+  yield eventText('start', first);
+  if (isTerminal(first.state)) yield eventText('end', first);
+  let next = changes.next();
+  for (;;) {
+    const change = await within(clock, KEEP_ALIVE_MS, next);
+    if (change === LATE) {
+      yield KEEP_ALIVE;
+      continue;
+    }
+    if (change.done) return;
+    yield eventText(isTerminal(change.value.state) ? 'end' : 'change', change.value);
+    next = changes.next();
+  }
+}
+
+const eventText = (event: 'start' | 'change' | 'end', operation: Operation): string =>
+  `event: ${event}\ndata: ${JSON.stringify(operationBody(operation))}\n\n`;

@@ -1,0 +1,67 @@
+import { PROBLEM_CONTENT_TYPE, toProblem } from '@millrace/contract';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpStatus, Logger } from '@nestjs/common';
+import { retryAfterSeconds } from '../rules/prefer.js';
+import { type HttpReply, type HttpRequest, pathOf, responseOf } from './http.js';
+
+/** What says "later": these always have a Retry-After. */
+const LATER: readonly number[] = [429, 503];
+const RETRY_AFTER_MS = 1_000;
+
+const log = new Logger('Orchestrator');
+
+/**
+ * Answers every error as RFC 9457 problem+json: ours as they are, HTTP exceptions of Nest and of what stands below it by their status, anything
+ * else as `INTERNAL` without a word of what it was. May be used for a whole application: `app.useGlobalFilters(new ProblemFilter())`.
+ */
+export class ProblemFilter implements ExceptionFilter {
+  /**
+   * Called by Nest.
+   * @param error - what was thrown.
+   * @param host - the request and its reply.
+   */
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<HttpRequest>();
+    const reply = http.getResponse<HttpReply>();
+    const shown = httpError(error) ?? error;
+    const problem = toProblem(shown, { instance: pathOf(request) });
+    if (problem.code === 'INTERNAL')
+      log.error({ message: 'A request failed unexpectedly', path: problem.instance, error: stackOf(error) });
+    if (responseOf(reply).headersSent) return;
+    reply.status(problem.status);
+    reply.header('content-type', PROBLEM_CONTENT_TYPE);
+    reply.header('cache-control', 'no-store');
+    const { retryAfterMs } = shown as { retryAfterMs?: unknown };
+    const waitMs = typeof retryAfterMs === 'number' ? retryAfterMs : undefined;
+    if (waitMs !== undefined || LATER.includes(problem.status))
+      reply.header('retry-after', retryAfterSeconds(waitMs ?? RETRY_AFTER_MS));
+    reply.send(JSON.stringify(problem));
+  }
+}
+
+Catch()(ProblemFilter);
+
+/** An error that HTTP itself knows, in the shape of ours; undefined for all others, and for those that say no more than 500. */
+function httpError(error: unknown): object | undefined {
+  try {
+    const { getStatus, statusCode, code, expose, message } = error as Record<string, unknown>;
+    // Of Nest; or of Fastify and Express, about a request that they could not read.
+    const isNest = typeof getStatus === 'function';
+    const isBelow = expose === true || (typeof code === 'string' && code.startsWith('FST_'));
+    if (!isNest && !isBelow) return undefined;
+    const status: unknown = isNest ? getStatus.call(error) : statusCode;
+    if (typeof status !== 'number' || status === 500) return undefined;
+    const name = HttpStatus[status] ?? `HTTP_${status}`;
+    return { code: name, status, retryable: LATER.includes(status), message };
+  } catch {
+    return undefined; // Hostile.
+  }
+}
+
+function stackOf(error: unknown): string {
+  try {
+    return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  } catch {
+    return 'something that cannot be printed';
+  }
+}

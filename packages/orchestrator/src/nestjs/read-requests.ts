@@ -1,0 +1,128 @@
+import { ListQuery, StatusQuery, SubmitRequest } from '@millrace/contract';
+import { printable } from '@millrace/foundation';
+import { ERRORS } from '../errors.js';
+import type { CommandInput, OperationFilter } from '../model.js';
+import { OpId } from '../op-id.js';
+import type { OperationPageRequest } from '../operations.js';
+import { secondsToMs } from '../rules/prefer.js';
+
+/** What a submit asks for. */
+export interface SubmitInput {
+  readonly command: CommandInput;
+  readonly timeBudgetMs: number | undefined;
+}
+
+/** One thing that is wrong with a request. */
+interface Complaint {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** What zod says of a value. */
+interface Issue {
+  readonly code?: string | undefined;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly keys?: readonly string[];
+}
+
+const COMPLAINTS_MAX = 20;
+/** Longest wait of a long poll: below the time that proxies allow a request, usually 60 s. */
+export const LONG_POLL_MAX_MS = 30_000;
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/**
+ * Reads a command.
+ * @param body - anything.
+ * @param key - the header Idempotency-Key.
+ * @throws MillraceError `COMMAND_INVALID`: each field, in `details.errors`.
+ */
+export function readSubmit(body: unknown, key: string | undefined): SubmitInput {
+  const { success, data, error } = SubmitRequest.safeParse(body);
+  const complaints = success ? [] : complaintsOf(error.issues);
+  const own = (body as { idemKey?: unknown } | null | undefined)?.idemKey;
+  if (key !== undefined && own !== undefined && own !== key)
+    complaints.push({
+      field: 'idemKey',
+      message: `must be the same as the header Idempotency-Key ('${printable(key)}'), or left out`,
+    });
+  if (!success || complaints.length > 0) throw refusal('COMMAND_INVALID', complaints);
+  const { timeBudgetMs, ...command } = data;
+  // One from the header is checked with the command.
+  return { command: key === undefined ? command : { ...command, idemKey: key }, timeBudgetMs };
+}
+
+/**
+ * Reads the query of a status.
+ * @param query - anything.
+ * @returns how long to wait for the end.
+ * @throws MillraceError `REQUEST_INVALID`.
+ */
+export function readWait(query: unknown): number {
+  const { wait } = checked(StatusQuery, query);
+  return Math.min(secondsToMs(wait) ?? 0, LONG_POLL_MAX_MS);
+}
+
+/**
+ * Reads the query of a list.
+ * @param query - anything.
+ * @throws MillraceError `REQUEST_INVALID`.
+ */
+export function readList(query: unknown): { filter: OperationFilter; page: OperationPageRequest } {
+  const { limit, cursor, deadLetter, ...rest } = checked(ListQuery, query);
+  const isDeadLetter = deadLetter === undefined ? undefined : deadLetter === 'true';
+  return { filter: { ...rest, deadLetter: isDeadLetter }, page: { limit, cursor } };
+}
+
+/**
+ * Reads the id in a path. One that cannot be an id has no operation.
+ * @param text - from the path.
+ * @throws MillraceError `OPERATION_NOT_FOUND`.
+ */
+export function readOpId(text: string): OpId {
+  try {
+    return OpId.of(text);
+  } catch {
+    throw ERRORS.create('OPERATION_NOT_FOUND', { opId: `'${printable(text)}'` });
+  }
+}
+
+/**
+ * The trace context of a request; one that is not well formed is ignored, as its specification wants.
+ * @param header - its value.
+ */
+export const readTraceparent = (header: string | undefined): string | undefined =>
+  header !== undefined && TRACEPARENT.test(header) ? header : undefined;
+
+function checked<T>(
+  schema: {
+    safeParse(
+      value: unknown,
+    ): { success: true; data: T } | { success: false; error: { issues: readonly Issue[] } };
+  },
+  value: unknown,
+): T {
+  const result = schema.safeParse(value);
+  if (!result.success) throw refusal('REQUEST_INVALID', complaintsOf(result.error.issues));
+  return result.data;
+}
+
+const complaintsOf = (issues: readonly Issue[]): Complaint[] =>
+  issues
+    .flatMap(({ code, path, message, keys = [] }) =>
+      code === 'unrecognized_keys'
+        ? keys.map((key) => ({ field: printable(key), message: 'is not known here' }))
+        : [{ field: path.map(String).join('.'), message }],
+    )
+    // Before they are compared with each other: a body may hold a million.
+    .slice(0, COMPLAINTS_MAX)
+    // One of each field: what is empty is blank, too.
+    .filter(({ field }, index, all) => all.findIndex((other) => other.field === field) === index);
+
+function refusal(code: 'COMMAND_INVALID' | 'REQUEST_INVALID', errors: readonly Complaint[]) {
+  const problems = errors
+    .map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))
+    .join('; ');
+  const details = { problems, errors };
+  return ERRORS.create(code, details);
+}

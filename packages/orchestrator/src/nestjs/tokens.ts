@@ -1,0 +1,2 @@
+/** Injection token of the Orchestrator: `@Inject(ORCHESTRATOR) orchestrator: Orchestrator`. */
+export const ORCHESTRATOR = Symbol('ORCHESTRATOR');

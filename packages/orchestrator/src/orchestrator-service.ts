@@ -1,0 +1,124 @@
+import { type CancelTimer, Lifecycle, type Service, type ServiceState } from '@millrace/foundation';
+import type { OrchestratorEvents } from './events.js';
+import { Finalizer } from './finalizer.js';
+import { InlineFastPathRunner } from './inline-fast-path-runner.js';
+import type { CommandInput } from './model.js';
+import type { OperationHandle } from './operation-handle.js';
+import { Operations } from './operations.js';
+import type { OrchestratorOptions, ResolvedOrchestratorOptions } from './options.js';
+import type { Orchestrator, SubmitOptions } from './orchestrator.js';
+import { type OrchestratorParts, openParts } from './parts.js';
+import { Pruner } from './pruner.js';
+import { QueueWorkerRunner } from './queue-worker-runner.js';
+import { Reaper } from './reaper.js';
+
+/**
+ * The front door with all that stands behind it: takes commands, tries again what failed, repairs what an instance left behind when it died.
+ * Any number of instances work on one store.
+ */
+export class OrchestratorService implements Orchestrator, Service {
+  readonly options: ResolvedOrchestratorOptions;
+  readonly operations: Operations;
+  readonly events: OrchestratorEvents;
+  readonly #parts: OrchestratorParts;
+  readonly #runner: InlineFastPathRunner;
+  readonly #worker: QueueWorkerRunner;
+  readonly #finalizer: Finalizer;
+  readonly #reaper: Reaper;
+  readonly #pruner: Pruner;
+  readonly #lifecycle: Lifecycle;
+  #dueTimer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
+
+  /**
+   * @param options - `executor` and `store` are needed.
+   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
+   */
+  constructor(options: OrchestratorOptions) {
+    const parts = openParts(options);
+    this.#parts = parts;
+    this.options = parts.options;
+    this.events = parts.events;
+    this.#runner = new InlineFastPathRunner(options, parts);
+    this.#worker = new QueueWorkerRunner(parts);
+    this.#finalizer = new Finalizer(parts);
+    this.#reaper = new Reaper(parts, () => this.#worker.wake());
+    this.#pruner = new Pruner(parts.options);
+    this.operations = new Operations(parts, this.#finalizer);
+    parts.onDue = (delayMs) => this.#wakeIn(delayMs);
+    parts.watcher.onDropped = () => this.#worker.wake();
+    this.#lifecycle = new Lifecycle('The orchestrator', {
+      start: () => this.#start(),
+      stop: () => this.#stop(),
+    });
+  }
+
+  /** Where the orchestrator is in its life. */
+  get state(): ServiceState {
+    return this.#lifecycle.state;
+  }
+
+  /** See Orchestrator. */
+  submit(command: CommandInput, timeBudgetMs?: number, options?: SubmitOptions): Promise<OperationHandle> {
+    return this.#runner.submit(command, timeBudgetMs, options);
+  }
+
+  /**
+   * Begins to run what is due and to repair what others left.
+   * @throws MillraceError `SCHEMA_OUTDATED` and others of a store that is not migrated, `BACKEND_UNAVAILABLE`, `SERVICE_STOPPED`.
+   */
+  start(): Promise<void> {
+    return this.#lifecycle.start();
+  }
+
+  /** Answers waiting callers with their status URLs, lets work end within the grace period, gives the rest back. */
+  stop(): Promise<void> {
+    return this.#lifecycle.stop();
+  }
+
+  /** The same as `stop`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #start(): Promise<void> {
+    await this.options.store.start();
+    this.#reaper.start();
+    this.#finalizer.start();
+    this.#pruner.start();
+    this.#parts.watcher.start();
+    if (this.options.worker.enabled) this.#worker.start();
+  }
+
+  async #stop(): Promise<void> {
+    this.#dueTimer?.cancel();
+    // Loops end while tries do; a store that hangs keeps none of them longer than its own deadline.
+    const loops = Promise.allSettled([
+      this.#worker.stop(),
+      this.#reaper.stop(),
+      this.#finalizer.stop(),
+      this.#pruner.stop(),
+      this.#parts.watcher.stop(),
+    ]);
+    await this.#parts.stop();
+    await loops;
+    await this.options.store.stop();
+  }
+
+  /** The poll would find it too, a little later. */
+  #wakeIn(delayMs: number): void {
+    const { clock, worker } = this.options;
+    if (!worker.enabled || this.state !== 'RUNNING') return;
+    const atMs = clock.monotonicMs() + delayMs;
+    if (this.#dueTimer && this.#dueTimer.atMs <= atMs) return;
+    this.#dueTimer?.cancel();
+    const cancel = clock.setTimer(
+      delayMs,
+      () => {
+        this.#dueTimer = undefined;
+        this.#worker.wake();
+      },
+      { unref: true },
+    );
+    this.#dueTimer = { atMs, cancel };
+  }
+}

@@ -1,0 +1,77 @@
+import { Attempts } from './attempts.js';
+import { BackingWatcher } from './backing-watcher.js';
+import { OrchestratorEvents } from './events.js';
+import type { RouteTraits } from './model.js';
+import {
+  type OrchestratorOptions,
+  type ResolvedOrchestratorOptions,
+  resolveOrchestratorOptions,
+  TRY_DEFAULTS,
+} from './options.js';
+import { Waits } from './waits.js';
+
+/** What the services of one orchestrator share. */
+export interface OrchestratorParts {
+  readonly options: ResolvedOrchestratorOptions;
+  readonly events: OrchestratorEvents;
+  readonly attempts: Attempts;
+  readonly waits: Waits;
+  readonly watcher: BackingWatcher;
+  /** Of commands whose executor says nothing of its routes. */
+  readonly defaultTraits: RouteTraits;
+  /** Somebody may have work now: called when an operation became due. */
+  onDue: (delayMs: number) => void;
+  /** Lets waiting callers go, then ends what runs here. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Makes the parts of an orchestrator and ties them together.
+ * @param given - options.
+ * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
+ */
+export function openParts(given: OrchestratorOptions): OrchestratorParts {
+  const options = resolveOrchestratorOptions(given);
+  const { executor, store } = options;
+  const events = new OrchestratorEvents();
+  const attempts: Attempts = new Attempts(options, events, {
+    onBegun: (opId) => waits.begun(opId),
+    onEnded(operation, waited) {
+      waits.tell(operation);
+      if (waited) store.notices.tell(operation.opId);
+    },
+    onLeft(opId, settlement) {
+      // From now on only the store knows, and somebody here may be waiting.
+      waits.look(opId);
+      if (settlement.kind === 'retry') parts.onDue(settlement.delayMs);
+    },
+  });
+  const waits = new Waits(options, attempts);
+  const watcher = new BackingWatcher(options, events, waits);
+  const unlisten = [
+    executor.onSettled?.((opId, outcome) => {
+      if (!attempts.settled(opId, outcome)) watcher.settled(opId, outcome);
+    }),
+    store.notices.hear((opId) => attempts.check(opId)),
+  ];
+  const parts: OrchestratorParts = {
+    options,
+    events,
+    attempts,
+    waits,
+    watcher,
+    defaultTraits: {
+      kind: 'inline',
+      attemptsMax: 1 + TRY_DEFAULTS.maxRetries,
+      onLost: 'retry',
+      idempotent: false,
+    },
+    onDue: () => {},
+    async stop() {
+      await waits.stop();
+      await attempts.stop();
+      for (const end of unlisten) end?.();
+    },
+  };
+  return parts;
+}

@@ -1,0 +1,250 @@
+import {
+  type Clock,
+  type GivenOptions,
+  type Logger,
+  type OptionSpec,
+  objectOption,
+  type Rng,
+  resolveOptions,
+  silentLogger,
+  systemClock,
+  systemRng,
+} from '@millrace/foundation';
+import { routeOf } from './check-command.js';
+import { defineRoutes } from './define-routes.js';
+import { ERRORS } from './errors.js';
+import type { Command, Envelope, RouteTraits } from './model.js';
+import type { OpId } from './op-id.js';
+import { TRY_DEFAULTS, TRY_RULES, type TryOptions } from './options.js';
+import { Outcome, type RetryOutcome } from './outcome.js';
+import type { Attempt, BackingPort, ExecuteAnswer, Executor, Refusal } from './ports.js';
+import { PreparedRoute } from './prepared-route.js';
+import type { Permit, ProtectionState } from './protection/protection.js';
+import type { BackingAdapter, Routes } from './routes.js';
+import { outcomeOfError } from './rules/outcome-of-error.js';
+import { RunInline } from './run-inline.js';
+import type { OperationState } from './states.js';
+
+/** What a RouteExecutor is made of. */
+export type RouteExecutorOptions = GivenOptions<TryOptions> & {
+  /** Made by `defineRoutes`, or the same without. */
+  readonly routes: Routes;
+  /** Parts that take commands over: `BulkBacking`, `BatchBacking`. */
+  readonly backings?: readonly BackingAdapter[] | undefined;
+  readonly clock?: Clock | undefined;
+  readonly rng?: Rng | undefined;
+  readonly logger?: Logger | undefined;
+};
+
+/** What is known of a try. */
+interface KnownTry {
+  readonly state: OperationState;
+  readonly outcome?: Outcome;
+}
+
+/** Tries whose outcome can still be asked for. */
+const ENDED_KEPT = 1_000;
+
+const SPEC: OptionSpec<TryOptions & Required<Pick<RouteExecutorOptions, 'clock' | 'rng' | 'logger'>>> = {
+  owner: 'RouteExecutor',
+  defaults: { ...TRY_DEFAULTS, clock: systemClock, logger: silentLogger },
+  rules: {
+    ...TRY_RULES,
+    clock: objectOption('a Clock', 'now', 'monotonicMs', 'setTimer'),
+    rng: objectOption('an Rng', 'next', 'integer'),
+    logger: objectOption('a Logger', 'debug', 'info', 'warn', 'error', 'child'),
+  },
+};
+
+/** Does the work of commands by their routes: in this process, or by handing it to another part. */
+export class RouteExecutor implements Executor {
+  readonly backings: ReadonlyMap<string, BackingPort>;
+  readonly routeNames: readonly string[];
+  readonly #routes: ReadonlyMap<string, PreparedRoute>;
+  readonly #runInline: RunInline;
+  readonly #permits = new Map<OpId, Permit>();
+  readonly #tries = new Map<OpId, KnownTry>();
+  readonly #ended: OpId[] = [];
+  readonly #listeners = new Set<(opId: OpId, outcome: Outcome) => void>();
+  readonly #unlisten: (() => void)[] = [];
+
+  /**
+   * @param options - routes, the parts they hand work to, defaults of tries.
+   * @throws MillraceError `ROUTE_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`.
+   */
+  constructor({ routes, backings = [], ...given }: RouteExecutorOptions) {
+    const options = resolveOptions(
+      SPEC as never,
+      { ...given, rng: given.rng ?? systemRng() } as never,
+    ) as TryOptions & {
+      readonly clock: Clock;
+      readonly rng: Rng;
+      readonly logger: Logger;
+    };
+    const adapters = new Map(backings.map((adapter) => [adapter.kind, adapter]));
+    this.backings = adapters;
+    this.#routes = new Map(
+      Object.entries(defineRoutes(routes)).map(([name, route]) => [
+        name,
+        new PreparedRoute({ name, route, adapter: adapters.get(route.kind), ...options }),
+      ]),
+    );
+    this.routeNames = [...this.#routes.keys()];
+    this.#runInline = new RunInline(options.logger);
+    for (const adapter of backings) {
+      const unlisten = adapter.onSettled?.((opId, outcome) => this.#tell(opId, outcome));
+      if (unlisten) this.#unlisten.push(unlisten);
+    }
+  }
+
+  /** See Executor. */
+  traits(command: Command): RouteTraits {
+    return this.#route(command).traits;
+  }
+
+  /** See Executor: only routes with `onRefused: 'reject'` refuse. */
+  admit(envelope: Envelope): Refusal | undefined {
+    const { protection, onRefused } = this.#route(envelope.command);
+    if (onRefused !== 'reject') return undefined;
+    const admission = protection.admit();
+    if ('refusal' in admission) return admission.refusal;
+    this.#permits.set(envelope.opId, admission.permit);
+    return undefined;
+  }
+
+  /** See Executor. */
+  withdraw(opId: OpId): void {
+    const permit = this.#permits.get(opId);
+    if (!permit) return;
+    this.#permits.delete(opId);
+    for (const { protection } of this.#routes.values()) protection.withdraw(permit);
+  }
+
+  /** See Executor. */
+  async execute(envelope: Envelope, attempt: Attempt): Promise<ExecuteAnswer> {
+    const { opId } = envelope;
+    const route = this.#route(envelope.command);
+    const admission = this.#admission(route, opId);
+    if ('refusal' in admission) return { refused: refusedTry(admission.refusal, route, attempt) };
+    this.#note(opId, { state: 'IN_PROGRESS' });
+    if (route.kind === 'inline') {
+      void this.#runInline.run({ route, envelope, attempt, permit: admission.permit }).then((outcome) => {
+        if (outcome) this.#settle(opId, outcome);
+        else this.#tries.delete(opId);
+      });
+      return undefined;
+    }
+    return this.#handOver(route, envelope, attempt, admission.permit);
+  }
+
+  /** See Executor. */
+  getState(opId: OpId): OperationState {
+    return this.#known(opId).state;
+  }
+
+  /** See Executor. */
+  getOutcome(opId: OpId): Outcome {
+    const { state, outcome } = this.#known(opId);
+    if (!outcome) throw ERRORS.create('OPERATION_NOT_TERMINAL', { opId, state });
+    return outcome;
+  }
+
+  /** See Executor. */
+  onSettled(listener: (opId: OpId, outcome: Outcome) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The protections of routes as they are now, by the names of the routes. */
+  protections(): Readonly<Record<string, ProtectionState>> {
+    const states: Record<string, ProtectionState> = {};
+    for (const [name, { protection }] of this.#routes) states[name] = protection.state();
+    return states;
+  }
+
+  /** Hears no more of the parts it hands work to. */
+  close(): void {
+    for (const end of this.#unlisten.splice(0)) end();
+  }
+
+  async #handOver(
+    route: PreparedRoute,
+    envelope: Envelope,
+    attempt: Attempt,
+    permit: Permit,
+  ): Promise<ExecuteAnswer> {
+    const { opId } = envelope;
+    try {
+      const end = await route.protection.run(permit, () => route.submit(envelope), {
+        signal: attempt.signal,
+        isFailure: () => false,
+      });
+      if (end.kind === 'done') {
+        // From here on its adapter knows.
+        this.#tries.delete(opId);
+        return { backing: end.value };
+      }
+      this.#settle(opId, route.timedOut(attempt.attempt));
+    } catch (error) {
+      if (attempt.signal.aborted) {
+        this.#tries.delete(opId);
+        return undefined;
+      }
+      this.#settle(
+        opId,
+        outcomeOfError(error, attempt.attempt, () => route.delayMs(attempt.attempt, error)),
+      );
+    }
+    return undefined;
+  }
+
+  #admission(route: PreparedRoute, opId: OpId) {
+    const permit = this.#permits.get(opId);
+    this.#permits.delete(opId);
+    return permit ? { permit } : route.protection.admit();
+  }
+
+  #settle(opId: OpId, outcome: Outcome): void {
+    this.#note(opId, { state: outcome.type === 'Ok' ? 'COMPLETED' : 'FAILED', outcome });
+    this.#ended.push(opId);
+    if (this.#ended.length > ENDED_KEPT) this.#forget(this.#ended.shift() as OpId);
+    this.#tell(opId, outcome);
+  }
+
+  #forget(opId: OpId): void {
+    // A later try of the same operation may run.
+    if (this.#tries.get(opId)?.outcome) this.#tries.delete(opId);
+  }
+
+  #note(opId: OpId, known: KnownTry): void {
+    this.#tries.set(opId, known);
+  }
+
+  #tell(opId: OpId, outcome: Outcome): void {
+    for (const listener of this.#listeners) listener(opId, outcome);
+  }
+
+  #known(opId: OpId): KnownTry {
+    const known = this.#tries.get(opId);
+    if (!known) throw ERRORS.create('OPERATION_NOT_FOUND', { opId });
+    return known;
+  }
+
+  #route(command: Pick<Command, 'domain' | 'eventType'>): PreparedRoute {
+    const name = routeOf(command);
+    const route = this.#routes.get(name);
+    if (route) return route;
+    const known = this.routeNames.slice(0, 20).join(', ') || 'none';
+    throw ERRORS.create('ROUTE_NOT_FOUND', { route: name, known });
+  }
+}
+
+/** The work did not begin. Later with every refusal, and not all at the moment at which the protection lets through again. */
+function refusedTry(
+  { reason, retryAfterMs }: Refusal,
+  route: PreparedRoute,
+  { attempt, refusals }: Attempt,
+): RetryOutcome {
+  const nextRetryAfterMs = Math.max(route.spread(retryAfterMs), route.delayMs(refusals + 1, undefined));
+  return Outcome.retry({ reason, attemptCount: attempt, nextRetryAfterMs });
+}

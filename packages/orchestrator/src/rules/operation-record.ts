@@ -1,0 +1,171 @@
+import type { Backing, Operation, OwnedOperation, RouteTraits } from '../model.js';
+import type { OpId } from '../op-id.js';
+import type { NewOperation } from '../ports.js';
+import type { OperationState } from '../states.js';
+import { fromOutcomeText, fromStoredJson, toStoredJson } from '../stored-json.js';
+
+/**
+ * All that a store knows of an operation. Times are milliseconds of the store's clock.
+ *
+ * One that has not ended is in exactly one place: owned (`leaseUntil`), waiting for a try (`dueAt`), backed (`backing`), or left to
+ * the Finalizer (`ahead` and none of these).
+ */
+export interface OperationRecord {
+  readonly opId: OpId;
+  readonly tenant: string;
+  readonly traceparent: string | undefined;
+  readonly domain: string;
+  readonly eventType: string;
+  readonly bizKey: string;
+  readonly idemKey: string;
+  readonly bodyHash: string;
+  readonly payloadText: string;
+  readonly traits: RouteTraits;
+  readonly state: OperationState;
+  readonly outcomeText: string | undefined;
+  /** Cancelled: the outcome stands, whatever else comes. Before the end it is written ahead, and the backing has to be told. */
+  readonly ahead: boolean;
+  readonly attempts: number;
+  readonly refusals: number;
+  readonly owner: string | undefined;
+  /** Of the latest owner; the next one has a higher one. */
+  readonly token: number;
+  /** Since when, so that a clock that was set back is noticed; and until when. */
+  readonly leaseFrom: number | undefined;
+  readonly leaseUntil: number | undefined;
+  readonly dueFrom: number | undefined;
+  readonly dueAt: number | undefined;
+  readonly backing: Backing | undefined;
+  /** Somebody waits for news until then. */
+  readonly waitedUntil: number | undefined;
+  /** Whether its idempotency key leads to it. */
+  readonly keyed: boolean;
+  readonly deadLetter: boolean;
+  /** The latest settlement, see `settlementMark`. */
+  readonly settledAs: string | undefined;
+  readonly acceptedAt: number;
+  readonly startedAt: number | undefined;
+  readonly updatedAt: number;
+  readonly endedAt: number | undefined;
+}
+
+/** The token of the instance that accepts an operation. */
+export const FIRST_TOKEN = 1;
+
+/** Nobody owns it, and it waits for nothing. */
+export const NO_PLACE = Object.freeze({
+  owner: undefined,
+  leaseFrom: undefined,
+  leaseUntil: undefined,
+  dueFrom: undefined,
+  dueAt: undefined,
+});
+
+/**
+ * A new operation: PENDING, and owned.
+ * @param given - what is accepted.
+ * @param now - time of the store.
+ */
+export function newRecord(
+  { envelope, traits, bodyHash, owner, leaseMs }: NewOperation,
+  now: number,
+): OperationRecord {
+  const { domain, eventType, bizKey, idemKey, payload } = envelope.command;
+  return {
+    opId: envelope.opId,
+    tenant: envelope.tenant,
+    traceparent: envelope.traceparent,
+    domain,
+    eventType,
+    bizKey,
+    idemKey,
+    bodyHash,
+    payloadText: toStoredJson(payload),
+    traits,
+    state: 'PENDING',
+    outcomeText: undefined,
+    ahead: false,
+    attempts: 1,
+    refusals: 0,
+    ...NO_PLACE,
+    owner,
+    token: FIRST_TOKEN,
+    leaseFrom: now,
+    leaseUntil: now + leaseMs,
+    backing: undefined,
+    waitedUntil: undefined,
+    keyed: true,
+    deadLetter: false,
+    settledAs: undefined,
+    acceptedAt: now,
+    startedAt: undefined,
+    updatedAt: now,
+    endedAt: undefined,
+  };
+}
+
+/** What is shown of an operation, and all that is needed for it. */
+export type ShownRecord = Omit<OperationRecord, 'payloadText' | 'bodyHash' | 'settledAs'>;
+
+const toDate = (ms: number | undefined): Date | undefined => (ms === undefined ? undefined : new Date(ms));
+
+/**
+ * An operation as people see it.
+ * @param record - of a store.
+ */
+export function toOperation(record: ShownRecord): Operation {
+  return {
+    opId: record.opId,
+    tenant: record.tenant,
+    traceparent: record.traceparent,
+    domain: record.domain,
+    eventType: record.eventType,
+    bizKey: record.bizKey,
+    idemKey: record.idemKey,
+    state: record.state,
+    outcome: record.outcomeText === undefined ? undefined : fromOutcomeText(record.outcomeText),
+    attempts: record.attempts,
+    attemptsMax: record.traits.attemptsMax,
+    refusals: record.refusals,
+    owner: record.owner,
+    dueAt: toDate(record.dueAt),
+    backing: record.backing,
+    deadLetter: record.deadLetter,
+    acceptedAt: new Date(record.acceptedAt),
+    startedAt: toDate(record.startedAt),
+    updatedAt: new Date(record.updatedAt),
+    endedAt: toDate(record.endedAt),
+  };
+}
+
+/**
+ * An operation as its new owner gets it.
+ * @param record - claimed.
+ */
+export function toOwned(record: ShownRecord & Pick<OperationRecord, 'payloadText'>): OwnedOperation {
+  const { opId, tenant, traceparent, domain, eventType, bizKey, idemKey, traits, token, attempts, refusals } =
+    record;
+  const command = { domain, eventType, bizKey, idemKey, payload: fromStoredJson(record.payloadText) };
+  return {
+    opId,
+    token,
+    envelope: Object.freeze({
+      opId,
+      tenant,
+      traceparent,
+      command: Object.freeze(command),
+      acceptedAt: new Date(record.acceptedAt),
+    }),
+    traits,
+    attempt: attempts,
+    refusals,
+  };
+}
+
+/**
+ * Whether somebody waits for news of an operation.
+ * @param record - after the change.
+ * @param now - time of the store.
+ */
+export const isWaited = ({ waitedUntil }: Pick<OperationRecord, 'waitedUntil'>, now: number): boolean =>
+  waitedUntil !== undefined && waitedUntil > now;

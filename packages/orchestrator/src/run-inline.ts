@@ -1,0 +1,82 @@
+import { type Logger, toWorkError } from '@millrace/foundation';
+import type { Envelope } from './model.js';
+import { Outcome } from './outcome.js';
+import type { Attempt } from './ports.js';
+import type { PreparedRoute } from './prepared-route.js';
+import type { Permit } from './protection/protection.js';
+import type { InlineContext } from './routes.js';
+import { outcomeOfError } from './rules/outcome-of-error.js';
+
+/** One try of an inline route. */
+export interface InlineTry {
+  readonly route: PreparedRoute;
+  readonly envelope: Envelope;
+  readonly attempt: Attempt;
+  readonly permit: Permit;
+}
+
+/** What a handler threw to say that no try can help. The service behind it is well, so its circuit must not count it. */
+class Refused {
+  constructor(readonly thrown: unknown) {}
+}
+
+/** Runs handlers of inline routes; never throws. */
+export class RunInline {
+  readonly #logger: Logger;
+
+  /** @param logger - given to handlers, with the operation's fields. */
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /**
+   * Runs a try.
+   * @returns its outcome; undefined when it was told to stop, because somebody else decides then.
+   */
+  async run({ route, envelope, attempt, permit }: InlineTry): Promise<Outcome | undefined> {
+    const number = attempt.attempt;
+    const delayMs = (error: unknown) => route.delayMs(number, error);
+    try {
+      const end = await route.protection.run<unknown>(
+        permit,
+        async (signal) => {
+          try {
+            return await route.handler(envelope.command, this.#context(envelope, attempt, signal));
+          } catch (error) {
+            if (!toWorkError(error).retryable) return new Refused(error);
+            throw error;
+          }
+        },
+        {
+          signal: attempt.signal,
+          isFailure: (value) => Outcome.is(value) && value.type === 'Retry',
+        },
+      );
+      if (end.kind === 'timeout') return route.timedOut(number);
+      const { value } = end;
+      if (value instanceof Refused) return outcomeOfError(value.thrown, number, delayMs);
+      return Outcome.is(value) ? value : Outcome.ok(value);
+    } catch (error) {
+      return attempt.signal.aborted ? undefined : outcomeOfError(error, number, delayMs);
+    }
+  }
+
+  #context(envelope: Envelope, { attempt, attemptsMax }: Attempt, signal: AbortSignal): InlineContext {
+    const { opId, tenant, traceparent, command } = envelope;
+    const logger = this.#logger;
+    return {
+      opId,
+      tenant,
+      traceparent,
+      attempt,
+      retriesLeft: attemptsMax - attempt,
+      signal,
+      idempotencyKey: opId,
+      // Made when a handler wants it: most write nothing.
+      get log() {
+        const { domain, eventType, bizKey } = command;
+        return logger.child({ opId, domain, eventType, bizKey });
+      },
+    };
+  }
+}

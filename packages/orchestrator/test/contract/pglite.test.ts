@@ -1,0 +1,4 @@
+import { databasePlace } from '../open-store.js';
+import { operationStoreContract } from './store-contract.js';
+
+operationStoreContract(databasePlace('pglite'));

@@ -1,0 +1,138 @@
+import { seededRng } from '@millrace/foundation';
+import { ManualClock } from '@millrace/testkit';
+import { describe, expect, it } from 'vitest';
+import { IdOrder } from '../../src/memory/id-order.js';
+import { MemoryOperationStore } from '../../src/memory/store.js';
+import { TimeHeap } from '../../src/memory/time-heap.js';
+import type { OpId } from '../../src/op-id.js';
+import { Home, LEASE_MS, OK, RETRY } from '../contract/home.js';
+
+function openHome(operationsMax: number): { readonly home: Home; readonly clock: ManualClock } {
+  const clock = new ManualClock();
+  const store = new MemoryOperationStore({ clock, operationsMax });
+  const home = new Home({
+    store,
+    clear: async () => {},
+    moveTime: async (ms) => clock.jump(ms),
+    transaction: (fn) => fn(undefined),
+    close: () => store.stop(),
+  });
+  return { home, clock };
+}
+
+describe('the room of a memory store', () => {
+  it('orchestrator NFR-2: what ended first makes room for what is new', async () => {
+    const { home, clock } = openHome(3);
+    const [one, two] = [await home.pending({ idemKey: '1' }), await home.pending({ idemKey: '2' })];
+    await home.store.runs.settle(two, OK);
+    clock.jump(1);
+    await home.store.runs.settle(one, OK);
+    const three = await home.pending();
+    const four = await home.pending();
+    expect(await home.store.views.get(two.opId)).toBeUndefined();
+    expect(await home.get(one.opId)).toMatchObject({ state: 'COMPLETED' });
+    // Its key went with it.
+    expect(await home.accept({ idemKey: '2' })).toMatchObject({ kind: 'accepted' });
+    expect(await home.store.views.get(one.opId)).toBeUndefined();
+    expect([await home.get(three.opId), await home.get(four.opId)]).toMatchObject([
+      { state: 'PENDING' },
+      { state: 'PENDING' },
+    ]);
+  });
+
+  it('orchestrator NFR-2: full of operations that have not ended it says so, and keeps them', async () => {
+    const { home } = openHome(2);
+    const refs = [await home.pending({ idemKey: 'a' }), await home.settled(RETRY)];
+    await expect(home.accept()).rejects.toMatchObject({ code: 'STORE_FULL' });
+    expect(await home.accept({ idemKey: 'a' })).toMatchObject({ kind: 'known' });
+    for (const { opId } of refs) expect(await home.get(opId)).toBeDefined();
+    await home.store.repairs.cancel(refs[1]?.opId as OpId, {
+      type: 'Fail',
+      errorCode: 'CANCELLED',
+      message: '',
+    });
+    expect(await home.accept()).toMatchObject({ kind: 'accepted' });
+  });
+
+  it('orchestrator NFR-2: an old key is not given away by an accept that found no room', async () => {
+    const { home, clock } = openHome(1);
+    await home.settled(OK, { idemKey: 'old' });
+    clock.jump(1e9);
+    // The one that has the key is the one that makes room.
+    expect(await home.accept({ idemKey: 'old' })).toMatchObject({ kind: 'accepted' });
+    await expect(home.accept({ idemKey: 'other' })).rejects.toMatchObject({ code: 'STORE_FULL' });
+    expect(await home.accept({ idemKey: 'old' })).toMatchObject({ kind: 'known' });
+  });
+
+  it.each([0, 1.5, '9'])('orchestrator NFR-2: operationsMax %s is refused', (operationsMax) => {
+    expect(() => new MemoryOperationStore({ operationsMax: operationsMax as number })).toThrow(
+      /operationsMax/,
+    );
+  });
+
+  it('orchestrator NFR-3: claims and reaps cost the same with 20,000 operations around', async () => {
+    const { home, clock } = openHome(100_000);
+    for (let n = 0; n < 20_000; n++) {
+      const ref = await home.pending({ domain: n % 2 ? 'MAIL' : 'ORDER', leaseMs: 1e9 });
+      if (n % 4 > 1) await home.store.runs.settle(ref, { ...RETRY, delayMs: 0 });
+    }
+    clock.jump(1);
+    const began = performance.now();
+    for (let n = 0; n < 500; n++) {
+      expect(await home.claim(2, ['MAIL.PLACE'])).toHaveLength(2);
+      expect(await home.store.repairs.reap(2)).toEqual([]);
+      await home.store.views.counts();
+    }
+    // A scan of 20,000 for each of the 1,500 calls would take some ten seconds.
+    expect(performance.now() - began).toBeLessThan(3_000);
+    clock.jump(LEASE_MS);
+    expect(await home.store.repairs.reap(5)).toHaveLength(5);
+  });
+});
+
+describe('what a memory store finds operations by', () => {
+  const ids = Array.from({ length: 40 }, (_, n) => `id-${String(n).padStart(2, '0')}` as OpId);
+
+  it.each(['earliest first', 'latest first'] as const)('orchestrator NFR-2: times, %s', (order) => {
+    const rng = seededRng(order);
+    const heap = new TimeHeap(order);
+    const model = new Map<OpId, number>();
+    for (let turn = 0; turn < 5_000; turn++) {
+      const opId = rng.pick(ids);
+      const at = rng.chance(0.4) ? undefined : rng.integer(0, 20);
+      heap.set(opId, at);
+      if (at === undefined) model.delete(opId);
+      else model.set(opId, at);
+      const sign = order === 'earliest first' ? 1 : -1;
+      const [first] = [...model].sort(([a, x], [b, y]) => sign * (x - y) || (a < b ? -1 : 1));
+      expect(heap.peek()).toEqual(first && { opId: first[0], at: first[1] });
+      expect(heap.size).toBe(model.size);
+    }
+  });
+
+  it('orchestrator NFR-2: ids in their order, both ways', () => {
+    const rng = seededRng('ids');
+    const many = Array.from({ length: 300 }, (_, n) => `id-${String(n).padStart(3, '0')}` as OpId);
+    const order = new IdOrder();
+    const model = new Set<OpId>();
+    for (let turn = 0; turn < 4_000; turn++) {
+      const opId = rng.pick(many);
+      // Full at first, then nearly empty, so that left-overs are tidied away.
+      if (rng.chance(turn < 1_500 ? 0.8 : 0.1)) {
+        order.add(opId);
+        model.add(opId);
+      } else {
+        order.delete(opId);
+        model.delete(opId);
+      }
+      if (turn % 10 > 0) continue;
+      const sorted = [...model].sort();
+      const mark = rng.pick(many);
+      expect([...order.ascending(undefined)]).toEqual(sorted);
+      expect([...order.ascending(mark)]).toEqual(sorted.filter((one) => one > mark));
+      expect([...order.descending(undefined)]).toEqual(sorted.toReversed());
+      expect([...order.descending(mark)]).toEqual(sorted.filter((one) => one < mark).reverse());
+      expect(order.size).toBe(model.size);
+    }
+  });
+});

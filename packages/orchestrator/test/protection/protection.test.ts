@@ -1,0 +1,397 @@
+import { describe, expect, it } from 'vitest';
+import { openProtection } from './open-protection.js';
+
+const CIRCUIT = { failureRate: 0.5, windowMs: 10_000, callsMin: 4, openMs: 2_000, probes: 2 };
+
+describe('orchestrator NFR-2: protection without anything in it', () => {
+  it('orchestrator NFR-2: lets everything through, and begins the work in the call', async () => {
+    const { protection, admitted, run } = openProtection({});
+    let began = false;
+    const outcome = run(admitted(), () => {
+      began = true;
+      return 'v';
+    });
+    expect(began).toBe(true);
+    expect(await outcome).toEqual({ kind: 'done', value: 'v' });
+    expect(protection.state()).toEqual({ circuit: 'closed', running: 0, queued: 0, tokens: undefined });
+  });
+
+  it('orchestrator NFR-2: throws what the work threw, at once or later, whatever it is', async () => {
+    const { admitted, run, protection } = openProtection({ bulkhead: { concurrency: 1 } });
+    const error = new Error('no');
+    const throwing = () => {
+      throw error;
+    };
+    await expect(run(admitted(), throwing)).rejects.toBe(error);
+    await expect(run(admitted(), () => Promise.reject(undefined))).rejects.toBeUndefined();
+    expect(protection.state().running).toBe(0);
+  });
+
+  it('orchestrator NFR-2: a permit is good for one run or one withdrawal', async () => {
+    const { admitted, run, protection } = openProtection({ bulkhead: { concurrency: 2 } });
+    const other = admitted();
+    const permit = admitted();
+    await run(permit, () => 'v');
+    await expect(run(permit, () => 'again')).rejects.toThrow('a permit is good for one run');
+    protection.withdraw(permit);
+    expect(protection.state().running).toBe(1);
+    protection.withdraw(other);
+    protection.withdraw(other);
+    expect(protection.state().running).toBe(0);
+    await expect(run(other, () => 'again')).rejects.toThrow('a permit is good for one run');
+  });
+});
+
+describe('orchestrator NFR-2: timeout', () => {
+  it('orchestrator NFR-2: aborts the work’s signal and frees the place of work that never settles', async () => {
+    const { clock, begin, protection } = openProtection({ timeoutMs: 100, bulkhead: { concurrency: 1 } });
+    const stuck = begin();
+    await clock.advance(99);
+    expect(stuck.signals[0]?.aborted).toBe(false);
+    await clock.advance(1);
+    expect(await stuck.outcome).toEqual({ kind: 'timeout', began: true });
+    expect(stuck.signals[0]?.reason).toMatchObject({ code: 'OPERATION_TIMEOUT' });
+    expect(protection.state().running).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('orchestrator NFR-2: counts from admission, the time before run and in the line included', async () => {
+    const { clock, begin, admitted } = openProtection({
+      timeoutMs: 100,
+      bulkhead: { concurrency: 1, queueMax: 2 },
+    });
+    const slow = admitted();
+    await clock.advance(60);
+    const first = begin(slow);
+    const waiting = begin();
+    await clock.advance(40);
+    expect(await first.outcome).toEqual({ kind: 'timeout', began: true });
+    expect(waiting.signals).toHaveLength(1);
+    await clock.advance(60);
+    expect(await waiting.outcome).toEqual({ kind: 'timeout', began: true });
+  });
+
+  it('orchestrator NFR-2: work whose time is over before it has a slot never begins', async () => {
+    const { clock, begin, admitted, protection } = openProtection({
+      timeoutMs: 100,
+      bulkhead: { concurrency: 1, queueMax: 1 },
+    });
+    const unused = admitted();
+    const waiting = begin();
+    await clock.advance(100);
+    expect(await waiting.outcome).toEqual({ kind: 'timeout', began: false });
+    const late = begin(unused);
+    expect(await late.outcome).toEqual({ kind: 'timeout', began: false });
+    expect([...waiting.signals, ...late.signals]).toEqual([]);
+    expect(protection.state()).toMatchObject({ running: 0, queued: 0 });
+  });
+
+  it('orchestrator NFR-2: what is done in time leaves no timer and no listener', async () => {
+    const { clock, begin } = openProtection({ timeoutMs: 100, hedge: { delayMs: 50 } });
+    const work = begin();
+    work.end('v');
+    expect(await work.outcome).toEqual({ kind: 'done', value: 'v' });
+    expect(clock.pendingTimers).toBe(0);
+    work.abort();
+    expect(work.signals[0]?.aborted).toBe(false);
+  });
+});
+
+describe('orchestrator NFR-2: abort by the caller', () => {
+  it('orchestrator NFR-2: ends the call with the reason, aborts the work and frees its place though the work goes on', async () => {
+    const { begin, protection, clock } = openProtection({ timeoutMs: 100, bulkhead: { concurrency: 1 } });
+    const work = begin();
+    work.abort('cancelled');
+    await expect(work.outcome).rejects.toBe('cancelled');
+    expect(work.signals[0]?.reason).toBe('cancelled');
+    expect(protection.state().running).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
+    work.end(new Error('a late failure that nobody waits for'));
+  });
+
+  it('orchestrator NFR-2: in the line, before the run and inside the work it leaks nothing', async () => {
+    const { begin, run, admitted, protection } = openProtection({
+      bulkhead: { concurrency: 1, queueMax: 2 },
+      rateLimit: { rps: 1, burst: 4 },
+    });
+    const first = begin();
+    const waiting = begin();
+    waiting.abort('gone');
+    await expect(waiting.outcome).rejects.toBe('gone');
+    expect(waiting.signals).toEqual([]);
+    await expect(run(admitted(), () => 'v', AbortSignal.abort('before'))).rejects.toBe('before');
+    expect(protection.state()).toMatchObject({ running: 1, queued: 0, tokens: 3 });
+    first.end('v');
+    await first.outcome;
+    const caller = new AbortController();
+    const inside = run(
+      admitted(),
+      () => {
+        caller.abort('inside');
+        return 'v';
+      },
+      caller.signal,
+    );
+    await expect(inside).rejects.toBe('inside');
+    expect(protection.state()).toMatchObject({ running: 0, queued: 0, tokens: 2 });
+  });
+
+  it('orchestrator NFR-2: is neither a failure nor a success for the circuit', async () => {
+    const { begin, calls, clock, protection, refusal, admitted } = openProtection({
+      circuitBreaker: CIRCUIT,
+    });
+    await calls('...');
+    for (let n = 0; n < 10; n++) begin().abort();
+    await calls('x');
+    expect(protection.state().circuit).toBe('closed');
+    await calls('xx');
+    expect(protection.state().circuit).toBe('open');
+    await clock.advance(2_000);
+    const probe = begin();
+    const other = admitted();
+    expect(refusal().reason).toBe('CB_OPEN');
+    probe.abort();
+    await expect(probe.outcome).rejects.toBeDefined();
+    const third = admitted();
+    expect(refusal().reason).toBe('CB_OPEN');
+    protection.withdraw(third);
+    protection.withdraw(other);
+    await calls('..');
+    expect(protection.state().circuit).toBe('closed');
+  });
+});
+
+describe('orchestrator NFR-2: circuit breaker around calls', () => {
+  it('orchestrator NFR-2: a throw, a failing value and a timeout are failures; refuses with the time until it is half open', async () => {
+    const { clock, calls, begin, refusal, protection, lines } = openProtection({
+      timeoutMs: 100,
+      circuitBreaker: CIRCUIT,
+    });
+    await calls('.xb');
+    const slow = begin();
+    await clock.advance(100);
+    await slow.outcome;
+    expect(protection.state().circuit).toBe('open');
+    expect(refusal()).toEqual({ reason: 'CB_OPEN', retryAfterMs: 2_000 });
+    await clock.advance(1_999.5);
+    expect(refusal()).toEqual({ reason: 'CB_OPEN', retryAfterMs: 1 });
+    await clock.advance(0.5);
+    expect(protection.state().circuit).toBe('half-open');
+    await calls('..');
+    expect(protection.state().circuit).toBe('closed');
+    expect(lines.map(({ level, fields }) => [level, fields])).toEqual([
+      ['warn', { route: 'A.B', circuit: 'open' }],
+      ['info', { route: 'A.B', circuit: 'half-open' }],
+      ['info', { route: 'A.B', circuit: 'closed' }],
+    ]);
+  });
+
+  it('orchestrator NFR-2: half open, of a hundred at once only `probes` are let through, and told to come when those may have ended', async () => {
+    const { clock, calls, protection, begin, admitted } = openProtection({ circuitBreaker: CIRCUIT });
+    const slow = begin();
+    await clock.advance(300);
+    slow.end('v');
+    await slow.outcome;
+    await calls('xxx');
+    await clock.advance(2_000);
+    const answers = Array.from({ length: 100 }, () => protection.admit());
+    expect(answers.filter((answer) => 'permit' in answer)).toHaveLength(2);
+    const [refused] = answers.flatMap((answer) => ('refusal' in answer ? [answer.refusal] : []));
+    expect(refused?.reason).toBe('CB_OPEN');
+    expect(refused?.retryAfterMs).toBeGreaterThan(1);
+    expect(refused?.retryAfterMs).toBeLessThan(300);
+    for (const answer of answers) if ('permit' in answer) protection.withdraw(answer.permit);
+    expect([admitted(), admitted()]).toHaveLength(2);
+  });
+
+  it('orchestrator NFR-2: one probe that fails opens it again, and its fellow’s later success does not close it', async () => {
+    const { clock, calls, begin, refusal, protection } = openProtection({ circuitBreaker: CIRCUIT });
+    await calls('xxxx');
+    await clock.advance(2_000);
+    const [good, bad] = [begin(), begin()];
+    bad.end(new Error('still down'));
+    await expect(bad.outcome).rejects.toThrow('still down');
+    good.end('v');
+    await good.outcome;
+    expect(refusal()).toEqual({ reason: 'CB_OPEN', retryAfterMs: 2_000 });
+    expect(protection.state().running).toBe(0);
+  });
+
+  it('orchestrator NFR-2: a wall clock that jumps is not noticed', async () => {
+    const { clock, calls, refusal } = openProtection({ circuitBreaker: CIRCUIT });
+    await calls('xxxx');
+    clock.jump(86_400_000);
+    expect(refusal().retryAfterMs).toBe(2_000);
+    clock.jump(-10 * 86_400_000);
+    expect(refusal().retryAfterMs).toBe(2_000);
+  });
+
+  it('orchestrator NFR-2: a call that never began because its time was over says nothing of the work', async () => {
+    const { clock, begin, protection, admitted } = openProtection({
+      timeoutMs: 100,
+      circuitBreaker: { ...CIRCUIT, callsMin: 1, failureRate: 0.1 },
+    });
+    const late = admitted();
+    await clock.advance(100);
+    expect(await begin(late).outcome).toEqual({ kind: 'timeout', began: false });
+    expect(protection.state().circuit).toBe('closed');
+  });
+});
+
+describe('orchestrator NFR-2: bulkhead', () => {
+  it('orchestrator NFR-2: runs `concurrency`, lets `queueMax` wait, refuses the rest with an estimate', async () => {
+    const { clock, begin, refusal, protection } = openProtection({
+      bulkhead: { concurrency: 2, queueMax: 1 },
+    });
+    const [a, b, c] = [begin(), begin(), begin()];
+    expect([a, b, c].map(({ signals }) => signals.length)).toEqual([1, 1, 0]);
+    expect(protection.state()).toMatchObject({ running: 2, queued: 1 });
+    // Nothing has ended yet, so nobody knows how long it takes.
+    expect(refusal()).toEqual({ reason: 'BULKHEAD_FULL', retryAfterMs: 500 });
+    await clock.advance(80);
+    a.end('v');
+    await a.outcome;
+    await clock.advance(0);
+    expect(c.signals).toHaveLength(1);
+    const d = begin();
+    expect(d.signals).toHaveLength(0);
+    expect(refusal()).toEqual({ reason: 'BULKHEAD_FULL', retryAfterMs: 40 });
+  });
+
+  it('orchestrator NFR-2: first come first served, and a newcomer never takes a slot that is handed over', async () => {
+    const { clock, begin, admitted, protection } = openProtection({
+      bulkhead: { concurrency: 1, queueMax: 4 },
+    });
+    const first = begin();
+    const places = [admitted(), admitted(), admitted()] as const;
+    // Run in another order than they came: the place counts from admission.
+    const third = begin(places[2]);
+    const second = begin(places[1]);
+    first.end('v');
+    await first.outcome;
+    const newcomer = begin();
+    await clock.advance(0);
+    expect([second, third, newcomer].map(({ signals }) => signals.length)).toEqual([0, 0, 0]);
+    expect(protection.state()).toMatchObject({ running: 1, queued: 3 });
+    protection.withdraw(places[0]);
+    await clock.advance(0);
+    expect([second, third, newcomer].map(({ signals }) => signals.length)).toEqual([1, 0, 0]);
+    second.end('v');
+    await clock.advance(0);
+    expect([third, newcomer].map(({ signals }) => signals.length)).toEqual([1, 0]);
+  });
+
+  it('orchestrator NFR-2: a slot that was handed over as its owner aborted goes on to the next', async () => {
+    const { clock, begin, protection } = openProtection({ bulkhead: { concurrency: 1, queueMax: 2 } });
+    const [first, second, third] = [begin(), begin(), begin()];
+    first.abort();
+    await Promise.resolve();
+    second.abort('me too');
+    await expect(second.outcome).rejects.toBe('me too');
+    await clock.advance(0);
+    expect(third.signals).toHaveLength(1);
+    third.end('v');
+    await third.outcome;
+    expect(protection.state()).toMatchObject({ running: 0, queued: 0 });
+  });
+});
+
+describe('orchestrator NFR-2: rate limit', () => {
+  it('orchestrator NFR-2: refuses with the time until the next token; a withdrawn call gives its token back', async () => {
+    const { clock, calls, admitted, refusal, protection } = openProtection({
+      rateLimit: { rps: 10, burst: 2 },
+    });
+    await calls('.');
+    const permit = admitted();
+    expect(refusal()).toEqual({ reason: 'RATE_LIMIT', retryAfterMs: 100 });
+    protection.withdraw(permit);
+    await calls('.');
+    await clock.advance(30);
+    expect(refusal()).toEqual({ reason: 'RATE_LIMIT', retryAfterMs: 70 });
+    expect(protection.state().tokens).toBeCloseTo(0.3);
+    await clock.advance(70);
+    await calls('.');
+    expect(refusal().reason).toBe('RATE_LIMIT');
+  });
+
+  it('orchestrator NFR-2: those who wait for a slot hold no token, take one when their turn comes, and wait for it if there is none', async () => {
+    const { clock, begin, refusal, protection } = openProtection({
+      bulkhead: { concurrency: 2, queueMax: 9 },
+      rateLimit: { rps: 10, burst: 2 },
+    });
+    const [a, b] = [begin(), begin()];
+    await clock.advance(100);
+    const waiting = [begin(), begin(), begin()];
+    expect(protection.state()).toMatchObject({ running: 2, queued: 3, tokens: 1 });
+    a.end('v');
+    b.end('v');
+    await clock.advance(0);
+    // Both slots were handed over, but there was one token.
+    expect(waiting.map(({ signals }) => signals.length)).toEqual([1, 0, 0]);
+    expect(protection.state()).toMatchObject({ running: 2, queued: 1 });
+    // A newcomer does not get the token that another waits for.
+    expect(refusal()).toEqual({ reason: 'RATE_LIMIT', retryAfterMs: 200 });
+    await clock.advance(99);
+    expect(waiting.map(({ signals }) => signals.length)).toEqual([1, 0, 0]);
+    await clock.advance(1);
+    expect(waiting.map(({ signals }) => signals.length)).toEqual([1, 1, 0]);
+    waiting[0]?.end('v');
+    await clock.advance(50);
+    waiting[2]?.abort('while it waits for its token');
+    await expect(waiting[2]?.outcome).rejects.toBe('while it waits for its token');
+    expect(protection.state()).toMatchObject({ running: 1, queued: 0, tokens: 0.5 });
+    waiting[1]?.end('v');
+    await waiting[1]?.outcome;
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe('orchestrator NFR-2: all of them', () => {
+  it('orchestrator NFR-2: circuit, bulkhead and rate are asked in this order, and a refusal takes nothing', async () => {
+    const { clock, calls, begin, admitted, refusal, protection } = openProtection({
+      circuitBreaker: { ...CIRCUIT, callsMin: 2, probes: 1 },
+      bulkhead: { concurrency: 1 },
+      rateLimit: { rps: 1, burst: 3 },
+    });
+    const running = begin();
+    await clock.advance(0);
+    expect(refusal().reason).toBe('BULKHEAD_FULL');
+    running.end(new Error('no'));
+    await running.outcome.catch(() => {});
+    await calls('x');
+    expect(refusal().reason).toBe('CB_OPEN');
+    expect(protection.state()).toEqual({ circuit: 'open', running: 0, queued: 0, tokens: 1 });
+
+    await clock.advance(2_000); // Three tokens, half open.
+    await calls('.');
+    await calls('..');
+    expect(protection.state()).toEqual({ circuit: 'closed', running: 0, queued: 0, tokens: 0 });
+    expect(refusal().reason).toBe('RATE_LIMIT');
+    expect(protection.state().running).toBe(0);
+
+    await clock.advance(1_000);
+    await calls('x');
+    expect(refusal().reason).toBe('RATE_LIMIT');
+    await clock.advance(1_000);
+    await calls('x');
+    expect(protection.state().circuit).toBe('open');
+    await clock.advance(2_000);
+    const probe = admitted();
+    for (let n = 0; n < 3; n++) expect(refusal().reason).toBe('CB_OPEN');
+    protection.withdraw(probe);
+    expect(protection.state()).toEqual({ circuit: 'half-open', running: 0, queued: 0, tokens: 2 });
+  });
+
+  it('orchestrator NFR-2: half open, a refusal by bulkhead or rate takes no probe', async () => {
+    const { clock, calls, refusal, admitted, protection } = openProtection({
+      circuitBreaker: { ...CIRCUIT, callsMin: 2, probes: 1, openMs: 100 },
+      rateLimit: { rps: 1, burst: 2 },
+    });
+    await calls('xx');
+    await clock.advance(100);
+    for (let n = 0; n < 3; n++) expect(refusal()).toEqual({ reason: 'RATE_LIMIT', retryAfterMs: 900 });
+    await clock.advance(900);
+    expect(admitted()).toBeDefined();
+    expect(protection.state().circuit).toBe('half-open');
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { fitOutcome } from '../../src/fit-outcome.js';
+import { TRY_DEFAULTS } from '../../src/options.js';
+import { Outcome } from '../../src/outcome.js';
+import { backoffMs } from '../../src/rules/backoff.js';
+import { judgeOutcome } from '../../src/rules/judge-outcome.js';
+import { outcomeOfError } from '../../src/rules/outcome-of-error.js';
+import { foretellMs, type RouteDurations, withDuration } from '../../src/rules/route-durations.js';
+
+const RETRY = Outcome.retry({ reason: 'LATER', attemptCount: 2, nextRetryAfterMs: 70 });
+
+describe('what comes of a try', () => {
+  it('orchestrator NFR-2: only Ok completes; a Retry waits while tries are left, and is the last word when none is', () => {
+    expect(judgeOutcome(Outcome.ok(1), 1, 4)).toMatchObject({
+      kind: 'final',
+      state: 'COMPLETED',
+      deadLetter: false,
+    });
+    expect(judgeOutcome(Outcome.fail('A', 'b'), 1, 4)).toMatchObject({
+      kind: 'final',
+      state: 'FAILED',
+      deadLetter: true,
+    });
+    expect(judgeOutcome(RETRY, 3, 4)).toEqual({ kind: 'retry', outcome: RETRY, delayMs: 70, refused: false });
+    expect(judgeOutcome(RETRY, 4, 4)).toMatchObject({
+      kind: 'final',
+      state: 'FAILED',
+      outcome: RETRY,
+      deadLetter: true,
+    });
+  });
+
+  it('orchestrator NFR-2: waits double from one second to five minutes, with up to a tenth more', () => {
+    const waits = [1, 2, 3, 9, 10, 1_000].map((attempt) => backoffMs(attempt, TRY_DEFAULTS, 0));
+    expect(waits).toEqual([1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
+    expect(backoffMs(1, TRY_DEFAULTS, 1)).toBe(1_100);
+    expect(backoffMs(9, TRY_DEFAULTS, 1)).toBe(281_600);
+    expect(backoffMs(10, TRY_DEFAULTS, 1)).toBe(300_000);
+  });
+
+  it('orchestrator NFR-2: what was behind a final error is kept with it', () => {
+    const error = Object.assign(new Error('no', { cause: new Error('the card is blocked') }), {
+      retryable: false,
+    });
+    expect(outcomeOfError(error, 1, () => 5)).toEqual({
+      type: 'Fail',
+      errorCode: 'HANDLER_FAILED',
+      message: 'no',
+      cause: { code: 'HANDLER_FAILED', message: 'the card is blocked' },
+    });
+    expect(outcomeOfError(new Error('x'.repeat(9_999)), 2, () => 5)).toMatchObject({
+      attemptCount: 2,
+      nextRetryAfterMs: 5,
+    });
+  });
+
+  it('orchestrator FR-2: an outcome is what JSON makes of it; a Fail is kept without a cause that cannot be', () => {
+    expect(fitOutcome(Outcome.ok({ at: new Date(0), gone: undefined }), 1_000)).toEqual({
+      type: 'Ok',
+      data: { at: '1970-01-01T00:00:00.000Z' },
+    });
+    expect(fitOutcome(Outcome.fail('A', 'b', { deep: 'x'.repeat(100) }), 50)).toEqual({
+      type: 'Fail',
+      errorCode: 'A',
+      message: 'b',
+    });
+    expect(fitOutcome(Outcome.fail('A', 'b', { deep: 1 }), 50)).toEqual({
+      type: 'Fail',
+      errorCode: 'A',
+      message: 'b',
+      cause: { deep: 1 },
+    });
+    expect(fitOutcome(Outcome.ok('x'.repeat(100), 'said'), 50)).toMatchObject({
+      type: 'Fail',
+      errorCode: 'OUTCOME_INVALID',
+    });
+    expect(Outcome.is(fitOutcome(Outcome.ok([1]), 50))).toBe(true);
+    expect(fitOutcome(RETRY, 1)).toBe(RETRY);
+  });
+
+  it('orchestrator FR-5: durations are foretold by the slow ones of the last 64', () => {
+    expect(foretellMs(undefined, 777)).toBe(777);
+    let known: RouteDurations | undefined;
+    for (let duration = 1; duration <= 1_000; duration++) known = withDuration(known, duration);
+    expect(known?.recent).toHaveLength(64);
+    expect(foretellMs(known, 777)).toBe(994);
+  });
+});
