@@ -15,6 +15,7 @@ import './scenarios/bulk-one-key.js';
 import './scenarios/bulk-redis.js';
 import './scenarios/bulk-service-down.js';
 import './scenarios/bulk-workers.js';
+import './scenarios/orchestrator-kills.js';
 import './scenarios/outbox-exactly-once.js';
 import './scenarios/redis-queue.js';
 import './scenarios/runner-killed.js';

@@ -66,6 +66,8 @@ WITH (fillfactor = 70);
 
 CREATE UNIQUE INDEX operation_key ON operation (tenant, domain, event_type, biz_key, idem_key) WHERE keyed;
 CREATE INDEX operation_listed ON operation (tenant, op_id);
+-- What people ask by: without it a look at 200,000 operations took 50 to 340 ms.
+CREATE INDEX operation_of_biz_key ON operation (biz_key, op_id);
 CREATE INDEX operation_open ON operation (op_id) WHERE ended_at IS NULL;
 CREATE INDEX operation_leased ON operation (lease_until) WHERE lease_until IS NOT NULL;
 -- Those of operations that wait, are backed or cancelled: an inline operation that ends in its first try is in none of them.

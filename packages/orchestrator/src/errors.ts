@@ -123,7 +123,7 @@ export const ERRORS = defineErrors('orchestrator', {
   },
   CANCELLED: {
     message: 'The operation was cancelled',
-    status: 409,
+    status: 499,
     retryable: false,
   },
   EXECUTOR_FAILED: {

@@ -153,11 +153,15 @@ export class InlineFastPathRunner implements Orchestrator {
     } catch (error) {
       executor.withdraw?.(envelope.opId);
       if (ERRORS.is(error, 'STORE_FULL')) throw error;
+      this.#parts.unconfirmed.add(envelope, traits);
       throw this.#unconfirmed(call, error);
     }
     storing.then(
       (answer) => this.#acceptedLate(call, answer),
-      () => executor.withdraw?.(envelope.opId),
+      () => {
+        executor.withdraw?.(envelope.opId);
+        this.#parts.unconfirmed.add(envelope, traits);
+      },
     );
     throw this.#unconfirmed(call);
   }

@@ -90,8 +90,14 @@ export interface ResolvedOrchestratorOptions {
 }
 
 /** What an orchestrator is made of; `executor` and `store` are needed. */
-export type OrchestratorOptions = Pick<ResolvedOrchestratorOptions, 'executor' | 'store'> &
-  GivenOptions<Omit<ResolvedOrchestratorOptions, 'executor' | 'store'>>;
+export type OrchestratorOptions = Pick<ResolvedOrchestratorOptions, 'executor' | 'store'> & {
+  readonly [K in Exclude<keyof ResolvedOrchestratorOptions, 'executor' | 'store' | 'timeBudget' | 'worker'>]?:
+    | ResolvedOrchestratorOptions[K]
+    | undefined;
+} & {
+  readonly timeBudget?: GivenOptions<TimeBudgetOptions> | undefined;
+  readonly worker?: GivenOptions<WorkerOptions> | undefined;
+};
 
 const DAY_MS = 86_400_000;
 
@@ -210,8 +216,8 @@ export function resolveOrchestratorOptions(given: OrchestratorOptions): Resolved
   const leaseMs = given.leaseMs ?? ORCHESTRATOR_DEFAULTS.leaseMs;
   return resolveOptions(SPEC, {
     ...given,
-    rng: rng as Rng,
+    rng,
     heartbeatMs: given.heartbeatMs ?? Math.max(1, Math.floor(leaseMs / 3)),
-    owner: given.owner ?? `${processName()}/${(rng as Rng).integer(0, 2 ** 32 - 1).toString(36)}`,
+    owner: given.owner ?? `${processName()}/${rng.integer(0, 2 ** 32 - 1).toString(36)}`,
   } as GivenOptions<ResolvedOrchestratorOptions>);
 }

@@ -1,4 +1,4 @@
-import { type CancelTimer, Lifecycle, type Service, type ServiceState } from '@millrace/foundation';
+import { type CancelTimer, Lifecycle, type Service, type ServiceState, within } from '@millrace/foundation';
 import type { OrchestratorEvents } from './events.js';
 import { Finalizer } from './finalizer.js';
 import { InlineFastPathRunner } from './inline-fast-path-runner.js';
@@ -71,8 +71,10 @@ export class OrchestratorService implements Orchestrator, Service {
   }
 
   /** Answers waiting callers with their status URLs, lets work end within the grace period, gives the rest back. */
-  stop(): Promise<void> {
-    return this.#lifecycle.stop();
+  async stop(): Promise<void> {
+    await this.#lifecycle.stop();
+    // One that was never started may have taken commands all the same.
+    await this.#parts.stop();
   }
 
   /** The same as `stop`, for `await using`. */
@@ -90,8 +92,8 @@ export class OrchestratorService implements Orchestrator, Service {
   }
 
   async #stop(): Promise<void> {
+    const { clock, gracePeriodMs, store } = this.options;
     this.#dueTimer?.cancel();
-    // Loops end while tries do; a store that hangs keeps none of them longer than its own deadline.
     const loops = Promise.allSettled([
       this.#worker.stop(),
       this.#reaper.stop(),
@@ -100,8 +102,9 @@ export class OrchestratorService implements Orchestrator, Service {
       this.#parts.watcher.stop(),
     ]);
     await this.#parts.stop();
-    await loops;
-    await this.options.store.stop();
+    // Whatever the store does: what a loop has not finished, another instance does.
+    const rest = loops.then(() => store.stop());
+    await within(clock, Math.max(gracePeriodMs * REST_SHARE, REST_MIN_MS), rest);
   }
 
   /** The poll would find it too, a little later. */
@@ -122,3 +125,7 @@ export class OrchestratorService implements Orchestrator, Service {
     this.#dueTimer = { atMs, cancel };
   }
 }
+
+/** The part of the grace period, after it, in which loops may end. */
+const REST_SHARE = 0.1;
+const REST_MIN_MS = 500;

@@ -8,6 +8,7 @@ import {
   resolveOrchestratorOptions,
   TRY_DEFAULTS,
 } from './options.js';
+import { UnconfirmedCommands } from './unconfirmed.js';
 import { Waits } from './waits.js';
 
 /** What the services of one orchestrator share. */
@@ -17,6 +18,7 @@ export interface OrchestratorParts {
   readonly attempts: Attempts;
   readonly waits: Waits;
   readonly watcher: BackingWatcher;
+  readonly unconfirmed: UnconfirmedCommands;
   /** Of commands whose executor says nothing of its routes. */
   readonly defaultTraits: RouteTraits;
   /** Somebody may have work now: called when an operation became due. */
@@ -48,18 +50,27 @@ export function openParts(given: OrchestratorOptions): OrchestratorParts {
   });
   const waits = new Waits(options, attempts);
   const watcher = new BackingWatcher(options, events, waits);
+  const unconfirmed = new UnconfirmedCommands(options, attempts);
   const unlisten = [
     executor.onSettled?.((opId, outcome) => {
       if (!attempts.settled(opId, outcome)) watcher.settled(opId, outcome);
     }),
     store.notices.hear((opId) => attempts.check(opId)),
   ];
+  let stopping: Promise<void> | undefined;
+  const end = async () => {
+    unconfirmed.stop();
+    waits.stop();
+    await attempts.stop();
+    for (const forget of unlisten) forget?.();
+  };
   const parts: OrchestratorParts = {
     options,
     events,
     attempts,
     waits,
     watcher,
+    unconfirmed,
     defaultTraits: {
       kind: 'inline',
       attemptsMax: 1 + TRY_DEFAULTS.maxRetries,
@@ -67,10 +78,9 @@ export function openParts(given: OrchestratorOptions): OrchestratorParts {
       idempotent: false,
     },
     onDue: () => {},
-    async stop() {
-      await waits.stop();
-      await attempts.stop();
-      for (const end of unlisten) end?.();
+    stop() {
+      stopping ??= end();
+      return stopping;
     },
   };
   return parts;

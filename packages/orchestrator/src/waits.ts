@@ -125,12 +125,11 @@ export class Waits {
   }
 
   /** Lets everybody go. */
-  async stop(): Promise<void> {
+  stop(): void {
     this.#stopped.abort();
     this.#unhear?.();
     this.#cancelTimer?.();
     for (const waiters of this.#waiters.values()) for (const { end } of [...waiters]) end();
-    await this.#looking;
   }
 
   #later(): CancelTimer {

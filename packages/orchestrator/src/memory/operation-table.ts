@@ -68,18 +68,15 @@ export class OperationTable {
     this.#place(record, before);
   }
 
-  /** Forgets an operation. */
+  /** Forgets an operation that has ended. */
   remove(record: OperationRecord): void {
     const { opId } = record;
     this.#records.delete(opId);
     this.#count(record, -1);
     this.all.delete(opId);
     this.#index({ ...record, keyed: false });
-    for (const heap of [this.leases, this.leasedFrom, this.due, this.dueFrom, this.ended])
-      heap.set(opId, undefined);
-    this.#setDue(record, undefined);
-    this.ahead.delete(opId);
-    this.#setBacked(record, undefined);
+    // Only what has ended is ever removed: it is in no other place.
+    this.ended.set(opId, undefined);
   }
 
   /** Operations with work of a kind behind them. */
@@ -116,8 +113,8 @@ export class OperationTable {
 
   #place(record: OperationRecord, before: OperationRecord | undefined): void {
     const { opId, endedAt } = record;
-    this.leases.set(opId, record.leaseUntil);
-    this.leasedFrom.set(opId, record.leaseFrom);
+    if (record.leaseUntil !== before?.leaseUntil) this.leases.set(opId, record.leaseUntil);
+    if (record.leaseFrom !== before?.leaseFrom) this.leasedFrom.set(opId, record.leaseFrom);
     if (record.dueAt !== undefined || before?.dueAt !== undefined) {
       this.due.set(opId, record.dueAt);
       this.dueFrom.set(opId, record.dueFrom);

@@ -21,7 +21,7 @@ import {
   type OrchestratorOptionsFactory,
   optionInvalid,
 } from './options.js';
-import { OrchestratorHost } from './orchestrator-host.js';
+import { checkSetup, OrchestratorHost } from './orchestrator-host.js';
 import { ORCHESTRATOR } from './tokens.js';
 
 const OPTIONS = Symbol('ORCHESTRATOR_OPTIONS');
@@ -59,8 +59,7 @@ export class OrchestratorModule implements OnModuleInit, OnApplicationBootstrap,
     const { controller, path, ...rest } = options ?? {};
     const at = controllerPath({ controller, path });
     const checked = checkModuleOptions(rest);
-    // Nothing is opened: this one is thrown away. Each application gets its own.
-    new OrchestratorHost(checked, at);
+    checkSetup(checked, at);
     // By a function: before version 11 Nest writes out what it is given as a value, a Database too.
     return moduleWith(at, [{ provide: OPTIONS, useFactory: () => checked }]);
   }

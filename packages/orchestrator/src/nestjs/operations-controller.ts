@@ -20,7 +20,6 @@ import {
   type Type,
   UseFilters,
 } from '@nestjs/common';
-import type { Outcome } from '../outcome.js';
 import { applyPreference, parsePrefer, retryAfterSeconds } from '../rules/prefer.js';
 import { isTerminal } from '../states.js';
 import { acceptedAnswer, cancelAnswer, completedAnswer, operationBody } from './bodies.js';
@@ -48,10 +47,10 @@ export class OperationsController {
     reply: HttpReply,
   ): Promise<CompletedAnswer | AcceptedAnswer> {
     const { orchestrator, operations, timeBudget } = this.#host;
+    const { tenant } = await this.#host.scopeOf(request);
     const { command, timeBudgetMs } = readSubmit(body, headerOf(request, 'idempotency-key'));
     const preferred = applyPreference(parsePrefer(headerOf(request, 'prefer')), timeBudget);
     const traceparent = readTraceparent(headerOf(request, 'traceparent'));
-    const { tenant } = await this.#host.scopeOf(request);
     const budgetMs = timeBudgetMs ?? preferred.budgetMs;
     const { opId, responseBodyOrNull, statusUrlOrNull } = await orchestrator.submit(command, budgetMs, {
       tenant,
@@ -61,7 +60,7 @@ export class OperationsController {
     if (timeBudgetMs === undefined && applied !== undefined) reply.header('preference-applied', applied);
     reply.header('cache-control', 'no-store');
     reply.status(responseBodyOrNull ? 200 : 202);
-    if (responseBodyOrNull) return completedAnswer(opId, responseBodyOrNull satisfies Outcome);
+    if (responseBodyOrNull) return completedAnswer(opId, responseBodyOrNull);
     const estimate = operations.estimate(command);
     const statusUrl = this.#host.statusUrlOf(opId, pathOf(request), statusUrlOrNull);
     reply.header('location', statusUrl);
@@ -71,19 +70,20 @@ export class OperationsController {
 
   /** `GET`: a page of operations, newest first. */
   async list(query: unknown, request: HttpRequest): Promise<OperationPage> {
-    const { filter, page } = readList(query);
     const scope = await this.#host.scopeOf(request);
+    const { filter, page } = readList(query);
     const { items, cursor } = await this.#host.operations.list({ ...filter, ...scope }, page);
     return { items: items.map(operationBody), cursor: cursor ?? null };
   }
 
   /** `GET :opId/status`: the operation; with `?wait=` when it has ended, or after that time. */
   async status(opId: string, query: unknown, request: HttpRequest, reply: HttpReply): Promise<OperationBody> {
+    const scope = await this.#host.scopeOf(request);
     const waitMs = readWait(query);
     const id = readOpId(opId);
-    const scope = await this.#host.scopeOf(request);
     const { operations } = this.#host;
-    const operation = await operations.waitForEnd(id, waitMs, { ...scope, signal: goneSignal(reply) });
+    const signal = waitMs > 0 ? goneSignal(reply) : undefined;
+    const operation = await operations.waitForEnd(id, waitMs, { ...scope, signal });
     reply.header('cache-control', 'no-store');
     if (!isTerminal(operation.state))
       reply.header('retry-after', retryAfterSeconds(operations.estimate(operation).retryAfterMs));
@@ -92,9 +92,8 @@ export class OperationsController {
 
   /** `GET :opId/events`: start, changes and end of the operation as server-sent events. */
   async events(opId: string, request: HttpRequest, reply: HttpReply): Promise<StreamableFile> {
-    const id = readOpId(opId);
     const scope = await this.#host.scopeOf(request);
-    const stream = await this.#host.openEvents(id, { ...scope, signal: goneSignal(reply) });
+    const stream = await this.#host.openEvents(readOpId(opId), { ...scope, signal: goneSignal(reply) });
     reply.header('cache-control', 'no-cache, no-transform');
     // Or nginx keeps events until its buffer is full.
     reply.header('x-accel-buffering', 'no');
@@ -103,8 +102,8 @@ export class OperationsController {
 
   /** `DELETE :opId`: ends the operation as FAILED `CANCELLED`. */
   async cancel(opId: string, request: HttpRequest): Promise<CancelAnswer> {
-    const id = readOpId(opId);
-    return cancelAnswer(await this.#host.operations.cancel(id, await this.#host.scopeOf(request)));
+    const scope = await this.#host.scopeOf(request);
+    return cancelAnswer(await this.#host.operations.cancel(readOpId(opId), scope));
   }
 }
 

@@ -76,7 +76,7 @@ export interface CheckedModuleOptions extends OrchestratorModuleOptions {
 }
 
 /** Begins messages about the module. */
-export const OWNER = 'OrchestratorModule';
+const OWNER = 'OrchestratorModule';
 
 const PATH_DEFAULT = 'api/operations';
 const EVENT_STREAMS_MAX = 1_000;

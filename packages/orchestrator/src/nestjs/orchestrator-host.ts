@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { ERRORS } from '../errors.js';
 import type { OpId } from '../op-id.js';
 import type { Operations, TenantScope } from '../operations.js';
-import type { TimeBudgetOptions } from '../options.js';
+import { type OrchestratorOptions, resolveOrchestratorOptions, type TimeBudgetOptions } from '../options.js';
 import { OrchestratorService } from '../orchestrator-service.js';
 import type { Executor } from '../ports.js';
 import { RouteExecutor } from '../route-executor.js';
@@ -28,20 +28,14 @@ export class OrchestratorHost {
    * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `ROUTE_INVALID`.
    */
   constructor(options: CheckedModuleOptions, path: string | undefined) {
-    const { routes, backings, tries, executor, database, schema, store, tenantOf, eventStreamsMax, ...rest } =
-      options;
-    const { clock, rng, logger } = rest;
-    this.#tenantOf = tenantOf ?? (() => '');
-    this.#hasOwnUrls = rest.statusBasePath !== undefined;
+    const { tenantOf = () => '', eventStreamsMax, statusBasePath } = options;
+    const { routes, store, settings } = setupOf(options, path);
+    this.#tenantOf = tenantOf;
+    this.#hasOwnUrls = statusBasePath !== undefined;
     this.#eventStreamsMax = eventStreamsMax;
-    this.#routes = routes && new RouteExecutor({ ...tries, routes, backings, clock, rng, logger } as never);
-    this.#store = storeOf(options);
-    this.orchestrator = new OrchestratorService({
-      ...rest,
-      ...(path !== undefined && !this.#hasOwnUrls && { statusBasePath: `/${path}` }),
-      executor: (executor ?? this.#routes) as Executor,
-      store: this.#store.store,
-    });
+    this.#routes = routes;
+    this.#store = store;
+    this.orchestrator = new OrchestratorService(settings);
   }
 
   /** Questions about operations. */
@@ -124,4 +118,40 @@ export class OrchestratorHost {
     await this.orchestrator.stop();
     this.#routes?.close();
   }
+}
+
+/** What an orchestrator is made of, before it is. */
+interface Setup {
+  readonly routes: RouteExecutor | undefined;
+  readonly store: ModuleStore;
+  readonly settings: OrchestratorOptions;
+}
+
+function setupOf(options: CheckedModuleOptions, path: string | undefined): Setup {
+  const { routes: given, backings, tries, executor, database, schema, ...others } = options;
+  const { store: _, tenantOf, eventStreamsMax, statusBasePath, ...rest } = others;
+  const { clock, rng, logger } = rest;
+  const routes =
+    given && new RouteExecutor({ ...tries, routes: given, backings, clock, rng, logger } as never);
+  const store = storeOf(options);
+  const basePath = statusBasePath ?? (path === undefined ? undefined : `/${path}`);
+  const settings = {
+    ...rest,
+    ...(basePath !== undefined && { statusBasePath: basePath }),
+    executor: (executor ?? routes) as Executor,
+    store: store.store,
+  };
+  return { routes, store, settings };
+}
+
+/**
+ * Refuses what no orchestrator can be made of. None is: it would listen to an executor and a store that others use.
+ * @param options - see CheckedModuleOptions.
+ * @param path - of the controller.
+ * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `ROUTE_INVALID`.
+ */
+export function checkSetup(options: CheckedModuleOptions, path: string | undefined): void {
+  const { routes, settings } = setupOf(options, path);
+  routes?.close();
+  resolveOrchestratorOptions(settings);
 }

@@ -28,7 +28,7 @@ interface Issue {
 
 const COMPLAINTS_MAX = 20;
 /** Longest wait of a long poll: below the time that proxies allow a request, usually 60 s. */
-export const LONG_POLL_MAX_MS = 30_000;
+const LONG_POLL_MAX_MS = 30_000;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /**

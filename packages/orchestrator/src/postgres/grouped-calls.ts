@@ -45,6 +45,7 @@ export class GroupedCalls<Item, Answer> {
   #waiting: Call<Item, Answer>[] = [];
   readonly #underWay = new Set<Promise<void>>();
   #isFlushSet = false;
+  #isDraining = false;
 
   /** @param options - see GroupedCallsOptions. */
   constructor(options: GroupedCallsOptions<Item, Answer>) {
@@ -72,8 +73,9 @@ export class GroupedCalls<Item, Answer> {
     };
   }
 
-  /** Waits until everything has been sent and answered. */
+  /** Waits until everything has been sent and answered. With a database that is away it gives up what has not been sent: a shutdown must end. */
   async drain(): Promise<void> {
+    this.#isDraining = true;
     while (this.#waiting.length > 0 || this.#underWay.size > 0) {
       this.#flush();
       await Promise.all(this.#underWay);
@@ -138,8 +140,9 @@ export class GroupedCalls<Item, Answer> {
     } catch (error) {
       const isPassing = error instanceof MillraceError && error.retryable;
       if (group.length === 1 || isPassing) for (const { reject } of group) reject(error);
+      if (isPassing && this.#isDraining) for (const { reject } of this.#waiting.splice(0)) reject(error);
       // One that PostgreSQL refuses must not take the others with it.
-      else for (const call of group) await this.#send([call]);
+      if (group.length > 1 && !isPassing) for (const call of group) await this.#send([call]);
     }
   }
 }

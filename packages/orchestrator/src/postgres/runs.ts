@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, LATE, within } from '@millrace/foundation';
-import { ERRORS as DATABASE_ERRORS, type Database } from '@millrace/postgres';
+import { ERRORS as DATABASE_ERRORS } from '@millrace/postgres';
 import type { OwnedOperation, RunRef } from '../model.js';
 import type { OpId } from '../op-id.js';
 import type { AcceptAnswer, ClaimRequest, NewOperation, Runs, SettleAnswer, Settlement } from '../ports.js';

@@ -54,6 +54,9 @@ const SPEC: OptionSpec<ResolvedPostgresOperationStoreOptions> = {
     logger: objectOption('a Logger', 'debug', 'info', 'warn', 'error'),
     clock: objectOption('a Clock', 'now', 'monotonicMs', 'setTimer'),
   },
+  relations: [
+    { option: 'database', expected: 'a Database', holds: ({ database }) => database !== undefined },
+  ],
 };
 
 /** Keeps operations in PostgreSQL, on a server or embedded. Any number of instances may work on the same tables. */

@@ -45,9 +45,11 @@ const hasSome = (found: { readonly length: number }): string => (found.length > 
 const hasWaited = (answer: { readonly kind: string; readonly waited?: boolean }): string =>
   answer.waited ? `${answer.kind}, waited` : answer.kind;
 
-/** An id that was accepted; seldom one that nobody knows. */
+/** An id that was accepted, mostly one of the latest: much has to happen to one operation. Seldom one that nobody knows. */
 const anId = ({ rng, accepted, nextId }: Deck): OpId =>
-  accepted.length === 0 || rng.chance(0.03) ? nextId() : rng.pick(accepted).envelope.opId;
+  accepted.length === 0 || rng.chance(0.03)
+    ? nextId()
+    : rng.pick(rng.chance(0.8) ? accepted.slice(-2) : accepted).envelope.opId;
 
 /** The latest owner, mostly. */
 function aRef(deck: Deck): RunRef {
@@ -61,7 +63,7 @@ const accept: Draw = ({ rng, accepted, nextId, tokens }) => {
   const opId = accepted.length > 0 && rng.chance(0.03) ? rng.pick(accepted).envelope.opId : nextId();
   const command = {
     domain: rng.pick(['ORDER', 'MAIL']),
-    eventType: 'PLACE',
+    eventType: rng.pick(['PLACE', 'PLACE', 'DROP']),
     bizKey: rng.pick(['a', 'b']),
     idemKey: rng.pick(['1', '2', '3']),
     payload: { n: rng.integer(0, 9) },
@@ -126,7 +128,7 @@ const extend: Draw = (deck) => {
 };
 
 const claim: Draw = ({ rng, tokens }) => {
-  const routes = rng.pick([undefined, undefined, ['ORDER.PLACE'], ['MAIL.PLACE', 'ORDER.PLACE'], []]);
+  const routes = rng.pick([undefined, undefined, ['ORDER.PLACE'], ['MAIL.PLACE', 'ORDER.DROP'], []]);
   const request = {
     owner: rng.pick(['one', 'two']),
     leaseMs: rng.pick([0, 100, 1_000]),
@@ -212,6 +214,7 @@ const views: Readonly<Record<string, Draw>> = {
     const filter: OperationFilter = {
       tenant: maybe('acme'),
       domain: maybe('MAIL'),
+      eventType: maybe('DROP'),
       bizKey: maybe('a'),
       state: maybe(rng.pick(OPERATION_STATES)),
       deadLetter: maybe(true),
@@ -231,13 +234,14 @@ const views: Readonly<Record<string, Draw>> = {
 
 /** How often each is drawn, against each other. */
 const DRAWS: readonly (readonly [weight: number, draw: Draw])[] = [
-  [16, accept],
+  [10, accept],
   [6, begin],
   [24, settle],
   [4, extend],
   [12, claim],
   ...Object.values(repairs).map((draw) => [4, draw] as const),
   ...Object.values(views).map((draw) => [4, draw] as const),
+  [4, views.watch as Draw],
 ];
 const TOTAL = DRAWS.reduce((sum, [weight]) => sum + weight, 0);
 

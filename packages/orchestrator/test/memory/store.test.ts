@@ -70,25 +70,35 @@ describe('the room of a memory store', () => {
     );
   });
 
-  it('orchestrator NFR-3: claims and reaps cost the same with 20,000 operations around', async () => {
-    const { home, clock } = openHome(100_000);
-    for (let n = 0; n < 20_000; n++) {
-      const ref = await home.pending({ domain: n % 2 ? 'MAIL' : 'ORDER', leaseMs: 1e9 });
-      if (n % 4 > 1) await home.store.runs.settle(ref, { ...RETRY, delayMs: 0 });
-    }
-    clock.jump(1);
-    const began = performance.now();
-    for (let n = 0; n < 500; n++) {
-      expect(await home.claim(2, ['MAIL.PLACE'])).toHaveLength(2);
-      expect(await home.store.repairs.reap(2)).toEqual([]);
-      await home.store.views.counts();
-    }
-    // A scan of 20,000 for each of the 1,500 calls would take some ten seconds.
-    expect(performance.now() - began).toBeLessThan(3_000);
-    clock.jump(LEASE_MS);
-    expect(await home.store.repairs.reap(5)).toHaveLength(5);
+  it('orchestrator NFR-3: claims and reaps cost the same with 20,000 operations around as with 200', async () => {
+    const few = await claimingMs(200);
+    const many = await claimingMs(20_000);
+    // A scan for each would be a hundred times as much.
+    expect(many / few).toBeLessThan(20);
   });
 });
+
+/** How long a round of claims and reaps takes with so many operations around; the best of some, since others are at work on the machine. */
+async function claimingMs(around: number): Promise<number> {
+  const { home, clock } = openHome(100_000);
+  for (let n = 0; n < around; n++) {
+    const ref = await home.pending({ domain: n % 2 ? 'MAIL' : 'ORDER', leaseMs: 1e9 });
+    if (n % 4 > 1) await home.store.runs.settle(ref, { ...RETRY, delayMs: 0 });
+  }
+  clock.jump(1);
+  const rounds: number[] = [];
+  for (let round = 0; round < 8; round++) {
+    const began = performance.now();
+    for (let n = 0; n < 5; n++) {
+      expect(await home.claim(1, ['MAIL.PLACE'])).toHaveLength(1);
+      expect(await home.store.repairs.reap(2)).toEqual([]);
+    }
+    rounds.push(performance.now() - began);
+  }
+  clock.jump(LEASE_MS);
+  expect(await home.store.repairs.reap(5)).toHaveLength(5);
+  return Math.min(...rounds);
+}
 
 describe('what a memory store finds operations by', () => {
   const ids = Array.from({ length: 40 }, (_, n) => `id-${String(n).padStart(2, '0')}` as OpId);

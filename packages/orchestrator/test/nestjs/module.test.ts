@@ -61,6 +61,22 @@ describe('orchestrator: options of the module', () => {
     expect((await app.get<Orchestrator>(ORCHESTRATOR).submit(COMMAND, 5_000)).completedFast).toBe(true);
   });
 
+  it('orchestrator NFR-2: options that are only checked leave no listener behind', async () => {
+    const executor = new RouteExecutor({ routes });
+    let listeners = 0;
+    executor.onSettled = () => {
+      listeners++;
+      return () => listeners--;
+    };
+    const { tries: _, ...quiet } = QUIET;
+    const module = OrchestratorModule.forRoot({ ...quiet, executor });
+    expect(listeners).toBe(0);
+    const app = await start({ imports: [module] });
+    expect(listeners).toBe(1);
+    await app.close();
+    expect(listeners).toBe(0);
+  });
+
   const settings = { provide: 'settings', useFactory: async () => ({ leaseMs: 7_000 }) };
   class Settings {
     createOrchestratorOptions(): OrchestratorModuleOptions {

@@ -1,4 +1,4 @@
-import { Problem } from '@millrace/contract';
+import { OPERATION_ROUTES, Problem } from '@millrace/contract';
 import { ProblemError } from '@millrace/contract/client';
 import { latch } from '@millrace/testkit';
 import { ForbiddenException } from '@nestjs/common';
@@ -84,7 +84,8 @@ describe('orchestrator FR-5: every problem has its code and status', () => {
       expect({}).not.toHaveProperty('polluted');
     }
     const deep = `{"domain":"ORDER","eventType":"PLACE","bizKey":"deep","timeBudgetMs":5000,"payload":${'['.repeat(10_000)}${']'.repeat(10_000)}}`;
-    expect([200, 400]).toContain((await served.post(deep)).status);
+    const tooDeep = await expectProblem(await served.post(deep), 'COMMAND_INVALID', 400);
+    expect(tooDeep.errors).toEqual([{ field: 'payload', message: expect.any(String) }]);
     expect((await served.post({ ...COMMAND, timeBudgetMs: 5_000 })).status).toBe(200);
   });
 
@@ -161,6 +162,23 @@ describe('orchestrator FR-5: every problem has its code and status', () => {
       'Not with this key',
     );
     await expectProblem(await served.ask('/api/nothing'), 'NOT_FOUND', 404);
+  });
+
+  it('orchestrator FR-5: who may not come in learns nothing of what is wrong with the request', async () => {
+    const headers = { 'x-secret': 'wrong' };
+    await expectProblem(await served.post({}, headers), 'FORBIDDEN', 403);
+    for (const path of ['?limit=0', '/x/status', `/${UNKNOWN}/status?wait=x`, '/x/events'])
+      await expectProblem(await served.ask(`/api/operations${path}`, { headers }), 'FORBIDDEN', 403);
+  });
+
+  it('orchestrator FR-5: every route of the contract is served, and answers as the contract says', async () => {
+    for (const { method, path, answers } of OPERATION_ROUTES) {
+      const init = method === 'POST' ? { body: '{}', headers: { 'content-type': 'application/json' } } : {};
+      const response = await served.ask(path.replace('{opId}', UNKNOWN), { method, ...init });
+      const { code } = (await response.json()) as { code?: string };
+      expect(code, `${method} ${path}`).not.toBe('NOT_FOUND');
+      expect(Object.keys(answers)).toContain(String(response.status));
+    }
   });
 
   it('orchestrator FR-5: anything unexpected is INTERNAL 500 without a word of what it was', async () => {

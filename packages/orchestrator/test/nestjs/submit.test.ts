@@ -127,7 +127,7 @@ describe('orchestrator FR-5: Prefer (RFC 7240)', () => {
     ['PLACE', 'wait=5', 200, 'wait=5'],
     ['PLACE', 'wait=100', 200, 'wait=5'],
     ['PLACE', 'respond-async, wait=5', 200, 'wait=5'],
-    ['PLACE', 'return=minimal', 200, null],
+    ['SLOW', 'return=minimal', 202, null],
     ['SLOW', 'wait=0', 202, 'wait=0.05'],
     ['SLOW', 'wait=0.06', 202, 'wait=0.06'],
     ['SLOW', 'respond-async', 202, 'respond-async'],

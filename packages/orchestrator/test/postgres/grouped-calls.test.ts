@@ -100,6 +100,15 @@ describe('calls that go out together', () => {
     expect(sent).toEqual([[2]]);
   });
 
+  it('orchestrator NFR-2: a shutdown does not wait for a database that is away, once for every group', async () => {
+    const away = DATABASE_ERRORS.create('BACKEND_UNAVAILABLE', { operation: 'x', reason: 'y' });
+    const { calls, sent, add } = openCalls(() => Promise.reject(away));
+    const answers = Promise.allSettled(range(1_000).map(add));
+    await calls.drain();
+    expect(sent.length).toBeLessThanOrEqual(2);
+    expect((await answers).every(({ status }) => status === 'rejected')).toBe(true);
+  });
+
   it('orchestrator NFR-2: more than can wait are refused at once', async () => {
     const { calls, add } = openCalls(echo);
     const waiting = range(10_000).map(add);

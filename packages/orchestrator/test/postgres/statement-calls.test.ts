@@ -48,6 +48,7 @@ describe('calls of statements', () => {
     expect(() => new PostgresOperationStore({ database: {} as Database })).toThrow(
       /database must be a Database/,
     );
+    expect(() => new PostgresOperationStore({} as never)).toThrow(/database must be a Database/);
     expect(() => new PostgresOperationStore({ database, schema: '' })).toThrow(/schema/);
     expect(() => new PostgresOperationStore({ database, shema: 'x' } as never)).toThrow(
       /did you mean 'schema'/,

@@ -1,5 +1,5 @@
 import { NonRetryableError, type Rng, seededRng } from '@millrace/foundation';
-import { latch } from '@millrace/testkit';
+import { type Latch, latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type DagDefinition, defineDag, type TransactionalContext, task } from '../../src/define-dag.js';
 import { ERRORS } from '../../src/errors.js';
@@ -190,7 +190,7 @@ describe('several of a kind at once', () => {
     withWorld(async (world) => {
       const batches = 8;
       await world.database.query('CREATE TABLE told (batch text, done integer)');
-      const meeting = new Map<string, ReturnType<typeof latch>>();
+      const meeting = new Map<string, Latch<void>>();
       let met = 0;
       const run = async (context: TransactionalContext) => {
         await writeEffect(context);
@@ -201,7 +201,7 @@ describe('several of a kind at once', () => {
           other.open();
           return;
         }
-        const mine = latch('the other last task');
+        const mine = latch<void>('the other last task');
         meeting.set(id, mine);
         await mine.promise;
       };

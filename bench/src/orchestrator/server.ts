@@ -1,0 +1,34 @@
+import { type Child, startChild } from './child.js';
+import type { ServerBrief, ServerReady, ServerUsage } from './server-brief.js';
+
+/** A server in a process of its own. */
+export interface Server {
+  readonly port: number;
+  usage(): Promise<ServerUsage>;
+  stop(): Promise<void>;
+}
+
+/** Starts a server; it listens when this returns. */
+export async function startServer(brief: ServerBrief): Promise<Server> {
+  const child = await startChild('server-child', brief);
+  return {
+    port: (child.ready as ServerReady).port,
+    usage: async () => (await child.ask({})) as ServerUsage,
+    stop: () => child.stop(),
+  };
+}
+
+let running: Promise<Child> | undefined;
+
+/** The process that makes the load, one for the whole run; started by the first who asks. */
+export function load(): Promise<Child> {
+  running ??= startChild('load-child');
+  return running;
+}
+
+/** Ends it if there is one. */
+export async function stopLoad(): Promise<void> {
+  const current = running;
+  running = undefined;
+  await (await current)?.stop();
+}
