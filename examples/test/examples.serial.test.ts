@@ -18,6 +18,13 @@ const EXPECTED: Record<string, RegExp[]> = {
     /Ada: \d+ tokens … Before this turn there were 0 messages/,
     /Grace: .* there were 2 messages/,
   ],
+  'checkout.mjs': [
+    /answered within 150 ms: \d+ of 42, the others got an address such as/,
+    /\/api\/operations\/[0-9a-f-]{36}\/status/,
+    /orders: 40 of 40/,
+    /40 orders, 39 payments: 39 completed, 1 failed/,
+    /1 for the clerk: order-13 \(The bank refused the card\)/,
+  ],
   'flaky-service.mjs': [/answered {12}400 of 400/, /answered: 100 of 400/],
   'settle-day.mjs': [
     /settle-day\.load-harbour failed and is tried again/,

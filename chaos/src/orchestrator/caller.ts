@@ -11,10 +11,9 @@ import type { OrchestratorWorld } from './world.js';
 interface Answered {
   readonly status: number;
   readonly body: DoorAnswer;
-  readonly tookMs: number;
 }
 
-const AGAIN_MS = 50;
+const AGAIN_MS = 100;
 /** Longer than every wait that an instance allows. */
 const CALL_TIMEOUT_MS = 15_000;
 
@@ -71,9 +70,9 @@ export class Callers {
       body: JSON.stringify(body),
     });
     if (!answer) return undefined;
-    const { status, tookMs } = answer;
+    const { status } = answer;
     const { opId, outcome, statusUrl } = answer.body;
-    this.#note('answered', command, { op: opId, status, outcome, tookMs, budgetMs });
+    this.#note('answered', command, { op: opId, status, outcome });
     if (status === 202 && !this.#followed.has(key))
       this.#followed.set(key, this.#follow(command, String(statusUrl)));
     return opId;
@@ -101,17 +100,18 @@ export class Callers {
   /** Asks any instance, then another one, until it is answered otherwise than with "later". */
   async #until(command: PlannedCommand, path: string, init: RequestInit): Promise<Answered | undefined> {
     while (!this.#over.signal.aborted) {
-      const port = this.#door();
+      const door = this.#door();
       const from = performance.now();
       try {
-        if (port === undefined) throw new Error('nobody is there');
-        const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+        if (!door) throw new Error('nobody is there');
+        const response = await fetch(`http://127.0.0.1:${door.port}${path}`, {
           ...init,
           signal: AbortSignal.any([this.#over.signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]),
         });
         const body = (await response.json()) as DoorAnswer;
         const tookMs = Math.round(performance.now() - from);
-        if (response.ok) return { status: response.status, body, tookMs };
+        if (init.method === 'POST') this.#note('waited', command, { instance: door.pid, tookMs });
+        if (response.ok) return { status: response.status, body };
         const { code, message } = body;
         this.#note('refused', command, { method: init.method, status: response.status, code, message });
       } catch (error) {
@@ -124,12 +124,12 @@ export class Callers {
     return undefined;
   }
 
-  /** The port of an instance that is there, or was a moment ago. */
-  #door(): number | undefined {
+  /** Where an instance is called that is there, or was a moment ago. */
+  #door(): { readonly pid: number; readonly port: number } | undefined {
     const { instances, doors } = this.#world;
     for (const pid of this.#rng.shuffle(instances.pids)) {
       try {
-        return Number(readFileSync(join(doors, `${pid}`), 'utf8'));
+        return { pid, port: Number(readFileSync(join(doors, `${pid}`), 'utf8')) };
       } catch {
         // It is starting.
       }

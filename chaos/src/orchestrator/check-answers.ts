@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { counted } from '../outbox/evidence.js';
 import type { Verdict } from '../registry.js';
 import { some } from '../some.js';
-import { type Evidence, listed, type Told } from './evidence.js';
+import { type Evidence, listed } from './evidence.js';
 import { STEPS } from './steps.js';
 
 /**
@@ -27,14 +27,15 @@ export function checkTold({ operations, testimony: { told } }: Evidence): Verdic
 
 /** The front door may be later than the budget by so much. */
 const LATE_MS = 100;
-/** Processes die and start all the time, on a machine with few cores: of the answers so many must be in time. */
+/** Processes die and start all the time, on a machine with few cores: of the answers so many must be in time. Bars without faults are the bench's. */
 const IN_TIME = 0.9;
 
 /**
- * I13: answers come within the budget, and every status URL works, whoever is asked.
+ * I13: every status URL works, whoever is asked, and answers come within the budget.
  * @param evidence - stores and ledger.
+ * @param isWhole - times are judged: a short run is one of many that share the machine.
  */
-export function checkAnswers({ testimony: { told } }: Evidence): Verdict {
+export function checkAnswers({ plan, testimony: { told, waits } }: Evidence, isWhole: boolean): Verdict {
   const wrong: string[] = [];
   const answers = told.filter(({ by }) => by === 'answered');
   const converted = answers.filter(({ status }) => status === 202);
@@ -46,19 +47,19 @@ export function checkAnswers({ testimony: { told } }: Evidence): Verdict {
     if (own.some((look) => look.opId !== opId))
       wrong.push(`${key}: its status URL told of another operation`);
   }
-  const late = answers.filter(isLate);
-  const share = 1 - late.length / Math.max(1, answers.length);
+  const budgets = new Map(plan.commands.map(({ key, budgetMs }) => [key, budgetMs]));
+  const timed = waits.filter(({ frozen }) => !frozen);
+  const late = timed.filter(({ key, tookMs }) => tookMs > (budgets.get(key) ?? 0) + LATE_MS);
+  const share = 1 - late.length / Math.max(1, timed.length);
   return {
     invariant: 'I13 answers in time, status URLs work',
-    held: wrong.length === 0 && converted.length > 0 && share >= IN_TIME,
+    held: wrong.length === 0 && converted.length > 0 && (!isWhole || share >= IN_TIME),
     evidence:
       wrong.length > 0
         ? some(wrong)
-        : `${answers.length - converted.length} outcomes, ${converted.length} status URLs asked ${looks.length} times; ${(100 * share).toFixed(1)} % within budget + ${LATE_MS} ms`,
+        : `${answers.length - converted.length} outcomes, ${converted.length} status URLs asked ${looks.length} times; ${(100 * share).toFixed(1)} % of ${timed.length} answers within budget + ${LATE_MS} ms`,
   };
 }
-
-const isLate = ({ tookMs, budgetMs }: Told): boolean => tookMs > budgetMs + LATE_MS;
 
 /** What says "later", and nothing else. */
 const CLEAN: readonly string[] = [

@@ -59,13 +59,20 @@ export interface Told {
   readonly status: number;
   /** Undefined while the operation goes on. */
   readonly outcome: Outcome | undefined;
+}
+
+/** How long a submit took until it was answered, be it with a refusal. */
+export interface Wait {
+  readonly key: string;
   readonly tookMs: number;
-  readonly budgetMs: number;
+  /** The instance was frozen meanwhile. */
+  readonly frozen: boolean;
 }
 
 /** What the ledger says. */
 export interface Testimony {
   readonly told: readonly Told[];
+  readonly waits: readonly Wait[];
   readonly runs: readonly Run[];
   /** Which operations were brought on by whom. */
   readonly repairs: readonly { readonly by: string; readonly opId: string }[];
@@ -148,18 +155,27 @@ export function testimonyOf(entries: readonly LedgerEntry[]): Testimony {
   const of = (kind: string) => entries.filter((entry) => entry.kind === kind);
   const runsOf = (kind: string) => new Map(of(kind).map((entry) => [String(entry.run), entry]));
   const [effects, ends] = [runsOf('effect'), runsOf('ended')];
+  const freezes = of('paused').map(({ at, worker }) => {
+    const woken = of('woken').find((entry) => entry.worker === worker && entry.at >= at);
+    return { worker, from: at, to: woken?.at ?? Number.POSITIVE_INFINITY };
+  });
   return {
     told: entries
       .filter(({ kind }) => TELLING.includes(kind))
-      .map(({ kind, key, op, status = 200, outcome, tookMs = 0, budgetMs = 0 }) => ({
+      .map(({ kind, key, op, status = 200, outcome }) => ({
         key: String(key),
         opId: String(op),
         by: kind as Told['by'],
         status: Number(status),
         outcome: outcome as Outcome | undefined,
-        tookMs: Number(tookMs),
-        budgetMs: Number(budgetMs),
       })),
+    waits: of('waited').map(({ at, key, tookMs, instance }) => ({
+      key: String(key),
+      tookMs: Number(tookMs),
+      frozen: freezes.some(
+        ({ worker, from, to }) => worker === instance && from <= at && to >= at - Number(tookMs),
+      ),
+    })),
     runs: of('began').map(({ run, op, event, pid }) => ({
       run: String(run),
       opId: String(op),

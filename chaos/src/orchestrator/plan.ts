@@ -61,7 +61,7 @@ export interface PlanSize {
 /** More failures than there are tries. */
 export const HOPELESS = 99;
 
-const BUDGETS_MS = [50, 100, 200, 400] as const;
+const BUDGETS_MS = [100, 200, 400, 800] as const;
 /** Of those that are refused so many come at once. */
 const REFUSED_AT_ONCE = 4;
 /** Deaths are planned for this part of the time: at its end too little comes by. */

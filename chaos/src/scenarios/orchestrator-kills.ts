@@ -80,9 +80,9 @@ const checkAll = (evidence: Evidence, { isWhole }: OrchestratorScale): Verdict[]
     checkBatches,
     checkErrands,
     checkNothingLeft,
-    checkAnswers,
     checkRefusals,
   ].map((check) => check(evidence)),
+  checkAnswers(evidence, isWhole),
   checkRepairs(evidence, isWhole),
   checkKills(evidence, isWhole),
 ];
@@ -105,7 +105,10 @@ async function allEnded(
 ): Promise<number> {
   const from = performance.now();
   const took = () => performance.now() - from;
-  await Promise.race([called, wait(withinMs)]);
+  const isOver = new AbortController();
+  const patience = wait(withinMs, { signal: isOver.signal }).catch(() => {});
+  await Promise.race([called, patience]);
+  isOver.abort();
   await asking(postgres.url, async (client) => {
     for (; took() < withinMs; await wait(LOOK_EVERY_MS)) {
       const { rows } = await client.query<{ count: number }>(OPEN);

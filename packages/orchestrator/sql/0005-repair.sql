@@ -106,6 +106,7 @@ CREATE FUNCTION operation_reap(most integer, at_most_once text, spent text)
   SET enable_seqscan = off
   SET enable_hashjoin = off
   SET enable_mergejoin = off
+  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE

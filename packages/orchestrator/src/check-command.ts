@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { bytesBeyond, encodeJson, printable } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
 import type { Command, CommandInput } from './model.js';
@@ -6,7 +6,7 @@ import { canonicalJson } from './rules/canonical-json.js';
 import { fromStoredJson } from './stored-json.js';
 
 /** One field of a command that cannot be taken. */
-export interface FieldProblem {
+interface FieldProblem {
   readonly field: string;
   readonly expected: string;
   readonly given: string;
@@ -71,7 +71,7 @@ export function checkCommand(
   if (problems.length > 0 || 'reason' in encoded) throw refusal(problems);
   // A handler sees the same on the first try as on one after a restart.
   const copy = fromStoredJson(encoded.json);
-  const bodyHash = createHash('sha256').update(canonicalJson(copy)).digest('hex');
+  const bodyHash = hash('sha256', canonicalJson(copy), 'hex');
   return { command: Object.freeze({ domain, eventType, bizKey, idemKey: key, payload: copy }), bodyHash };
 }
 

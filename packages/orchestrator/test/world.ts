@@ -9,7 +9,7 @@ import { RouteExecutor, type RouteExecutorOptions } from '../src/route-executor.
 import type { Routes } from '../src/routes.js';
 
 /** One instance of an orchestrator in a world where a test holds the time. */
-export interface Instance {
+interface Instance {
   readonly service: OrchestratorService;
   readonly executor: RouteExecutor;
 }

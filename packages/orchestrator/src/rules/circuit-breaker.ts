@@ -30,7 +30,7 @@ export type Circuit =
     };
 
 /** The calls of a part of the window. */
-export interface WindowPart {
+interface WindowPart {
   /** The number of the part since time began. */
   readonly part: number;
   readonly calls: number;

@@ -129,7 +129,7 @@ async function onPostgres(): Promise<OutboxWorld> {
 }
 
 /** What the tests of a suite share: a database, and an outbox on it that runs batches of the DAG `settle`. */
-export interface BatchHome {
+interface BatchHome {
   readonly world: OutboxWorld;
   readonly outbox: Outbox;
 }

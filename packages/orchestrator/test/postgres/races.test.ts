@@ -1,3 +1,4 @@
+import { until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunRef } from '../../src/model.js';
 import { BACKED, CANCELLED, FAIL, type Home, OK, RELEASED, RETRY } from '../contract/home.js';
@@ -104,13 +105,11 @@ describe('several instances at once', () => {
       ]);
     });
     for (const opId of ids) await first().store.repairs.cancel(opId, CANCELLED);
-    for (let round = 0; round < 100; round++) {
+    const allEnded = async () => {
       await first().store.repairs.reap(100);
       await Promise.all(ids.map((opId) => first().store.repairs.finalize(opId)));
-      const open = (await first().store.views.watch(ids, 0)).filter(({ endedAt }) => endedAt === undefined);
-      if (open.length === 0) return;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    throw new Error('operations are stuck');
+      return (await first().store.views.watch(ids, 0)).every(({ endedAt }) => endedAt !== undefined);
+    };
+    await until(allEnded, { what: 'all operations to end', deadlineMs: 15_000 });
   });
 });
