@@ -19,6 +19,7 @@ CREATE FUNCTION operation_accept(
   SET enable_seqscan = off
   SET enable_hashjoin = off
   SET enable_mergejoin = off
+  SET enable_material = off
   SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column

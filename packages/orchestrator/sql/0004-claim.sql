@@ -12,6 +12,7 @@ CREATE FUNCTION operation_claim(claimer text, lease_ms double precision, most in
   SET enable_seqscan = off
   SET enable_hashjoin = off
   SET enable_mergejoin = off
+  SET enable_material = off
   SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column

@@ -98,6 +98,7 @@ $$;
 -- Guarantee: each is freed once; rows that somebody is changing right now are passed over.
 -- Parameters: most; at_most_once, spent: the outcomes of those that fail.
 -- Returns: waited and the operation, the longest silent first.
+-- Cost: a look at every operation that somebody owns or that waits for a try (a clock that was set back shows nowhere else): thousands at most, twice a minute.
 CREATE FUNCTION operation_reap(most integer, at_most_once text, spent text)
   RETURNS TABLE (waited boolean, found operation_row)
   LANGUAGE plpgsql
@@ -106,6 +107,7 @@ CREATE FUNCTION operation_reap(most integer, at_most_once text, spent text)
   SET enable_seqscan = off
   SET enable_hashjoin = off
   SET enable_mergejoin = off
+  SET enable_material = off
   SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
@@ -150,6 +152,7 @@ CREATE FUNCTION operation_watch(op_ids uuid[], wait_ms double precision)
   SET search_path FROM CURRENT
   SET plan_cache_mode = force_generic_plan
   SET enable_seqscan = off
+  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE
