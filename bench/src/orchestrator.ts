@@ -38,7 +38,8 @@ registerBench({
     'PostgreSQL: one private server, loopback TCP, fsync and synchronous_commit on, on the disk of the temporary folder, the rest as it comes; not part of the CPU read here. PGlite: in the server process, in a folder',
   ],
   pairs: 9,
-  warmUps: 1,
+  // Until everything is compiled: the first ten thousand requests cost up to twice as much.
+  warmUps: 3,
   rows: ({ smoke }) => [fullSpeed(driveOf(smoke))],
   gauges,
   async close() {

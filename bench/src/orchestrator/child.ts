@@ -15,21 +15,21 @@ export interface Child {
 }
 
 /**
- * Starts a process of this folder; it is ready when this returns.
- * @param program - the name of its file, without an ending.
+ * Starts a process; it is ready when this returns.
+ * @param program - its file.
  * @param brief - what it is told on its command line.
  */
-export async function startChild(program: 'server-child' | 'load-child', brief: object = {}): Promise<Child> {
-  const file = fileURLToPath(new URL(`./${program}.js`, import.meta.url));
+export async function startChild(program: URL, brief: object = {}): Promise<Child> {
+  const file = fileURLToPath(program);
   const child = spawn(process.execPath, [file, JSON.stringify(brief)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   try {
     return {
-      ready: await answerOf(child, program),
+      ready: await answerOf(child, file),
       async ask(question) {
         child.send(question);
-        return answerOf(child, program);
+        return answerOf(child, file);
       },
       stop: () => ended(child, () => child.disconnect()),
     };
@@ -49,13 +49,13 @@ async function ended(child: ChildProcess, how: () => void): Promise<void> {
 }
 
 /** What it says next; a child that ends instead is an error, not a wait. */
-async function answerOf(child: ChildProcess, program: string): Promise<unknown> {
+async function answerOf(child: ChildProcess, file: string): Promise<unknown> {
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(), ANSWER_WITHIN_MS);
   const { signal } = over;
   const said = once(child, 'message', { signal }).then(([answer]) => answer);
   const gone = once(child, 'exit', { signal }).then(([code]) => {
-    throw new Error(`the ${program} ended with ${code} instead of an answer`);
+    throw new Error(`${file} ended with ${code} instead of an answer`);
   });
   said.catch(() => {}); // Whichever comes second is aborted.
   gone.catch(() => {});

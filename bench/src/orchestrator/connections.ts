@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { HOST } from './server-brief.js';
 
 /** What a server answered. */
 export interface Answer {
@@ -82,7 +83,7 @@ export class Connections {
         return true;
       },
     };
-    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true, onread });
+    const socket = connect({ port: this.#port, host: HOST, noDelay: true, onread });
     const connection: Connection = { socket, received: '', request: undefined };
     this.#all.add(connection);
     socket.on('error', () => {}); // Its end is told by 'close'.

@@ -15,23 +15,21 @@ type Contender = 'orchestrator' | 'nest' | 'fastify';
 
 /** Orchestrator, an empty NestJS route and an empty Fastify route; the first two are one process. */
 class Contenders {
-  #operations: Promise<Server> | undefined;
-  #nothing: Promise<Server> | undefined;
+  #servers: Promise<readonly [operations: Server, nothing: Server]> | undefined;
 
-  server(contender: Contender): Promise<Server> {
-    if (contender === 'fastify') {
-      this.#nothing ??= startServer({ serves: 'nothing' });
-      return this.#nothing;
-    }
-    this.#operations ??= startServer({ serves: 'orchestrator', store: { kind: 'memory' } });
-    return this.#operations;
+  async server(contender: Contender): Promise<Server> {
+    this.#servers ??= Promise.all([
+      startServer({ serves: 'orchestrator', store: { kind: 'memory' } }),
+      startServer({ serves: 'nothing' }),
+    ]);
+    const [operations, nothing] = await this.#servers;
+    return contender === 'fastify' ? nothing : operations;
   }
 
   async close(): Promise<void> {
-    const servers = await Promise.all([this.#operations, this.#nothing]);
-    this.#operations = undefined;
-    this.#nothing = undefined;
-    await Promise.all(servers.map((server) => server?.stop()));
+    const servers = await this.#servers;
+    this.#servers = undefined;
+    await Promise.all(servers?.map((server) => server.stop()) ?? []);
   }
 }
 

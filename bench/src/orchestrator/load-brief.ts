@@ -45,7 +45,7 @@ export interface OpenLoopReport {
   readonly errors: number;
   /** Of these: fast work that was answered with a status URL. */
   readonly fastConverted: number;
-  /** Some of them, for people. */
+  /** Of each kind: how often, and an example. */
   readonly complaints: readonly string[];
   /** From when requests should have been sent to when they were. */
   readonly sendDelay: Percentiles;

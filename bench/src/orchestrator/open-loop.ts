@@ -8,7 +8,6 @@ import { OPERATIONS_PATH } from './server-brief.js';
 const ANSWERED_WITHIN_MS = 10_000;
 const CONNECTIONS_FIRST = 100;
 const CONNECTIONS_MOST = 2_000;
-const COMPLAINTS_MAX = 5;
 const ASKED_AT_ONCE = 20;
 /** How long an operation that was answered with a status URL may still run. */
 const ENDED_WITHIN_S = 10;
@@ -18,8 +17,7 @@ class Tally {
   readonly latencies: Float64Array;
   readonly sendDelays: Float64Array;
   readonly converted: { readonly statusUrl: string; readonly number: number }[] = [];
-  readonly complaints: string[] = [];
-  errors = 0;
+  readonly #complaints = new Map<string, { times: number; readonly example: string }>();
   fastConverted = 0;
 
   constructor(requests: number) {
@@ -27,9 +25,19 @@ class Tally {
     this.sendDelays = new Float64Array(requests);
   }
 
-  complain(text: string, errors = 1): void {
-    this.errors += errors;
-    if (this.complaints.length < COMPLAINTS_MAX) this.complaints.push(text);
+  get errors(): number {
+    return [...this.#complaints.values()].reduce((sum, { times }) => sum + times, 0);
+  }
+
+  /** What went wrong, how often, and how it looked the first time. */
+  get complaints(): readonly string[] {
+    return [...this.#complaints].map(([what, { times, example }]) => `${what}, ${times} times: ${example}`);
+  }
+
+  complain(what: string, example: string, times = 1): void {
+    const complaint = this.#complaints.get(what);
+    if (complaint) complaint.times += times;
+    else this.#complaints.set(what, { times, example });
   }
 }
 
@@ -56,6 +64,7 @@ class OpenLoop {
     const gapMs = 1000 / this.#brief.perSecond;
     const requests = Math.round(seconds * this.#brief.perSecond);
     const tally = new Tally(requests);
+    if (requests === 0) return tally;
     const startMs = performance.now();
     let [sent, answered] = [0, 0];
     await new Promise<void>((resolve) => {
@@ -76,7 +85,8 @@ class OpenLoop {
       };
       tick();
     });
-    if (answered < requests) tally.complain('not answered at all', requests - answered);
+    if (answered < requests)
+      tally.complain('not answered', `within ${ANSWERED_WITHIN_MS} ms`, requests - answered);
     return tally;
   }
 
@@ -101,7 +111,7 @@ class OpenLoop {
 
   #judge(tally: Tally, at: number, answer: Answer | Error): void {
     if (answer instanceof Error) {
-      tally.complain(answer.message);
+      tally.complain('broken', answer.message);
       return;
     }
     const { status, head, body } = answer;
@@ -112,7 +122,7 @@ class OpenLoop {
       if (this.isSlow(at)) return;
       tally.fastConverted += 1;
     }
-    tally.complain(`${this.isSlow(at) ? 'slow' : 'fast'} work was answered with ${status}: ${body}`);
+    tally.complain(`${this.isSlow(at) ? 'slow' : 'fast'} work was answered with ${status}`, body);
   }
 }
 

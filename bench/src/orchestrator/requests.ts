@@ -1,4 +1,4 @@
-import { OPERATIONS_PATH } from './server-brief.js';
+import { HOST, OPERATIONS_PATH } from './server-brief.js';
 
 // Numbers of one length: requests differ in nothing but these, and are one concatenation each.
 const FIRST_NUMBER = 10_000_000;
@@ -29,7 +29,7 @@ export function workRequests(path: string, ms: number, budgetMs: number): WorkRe
   const body = bodyOf(FIRST_NUMBER);
   const text = [
     `POST ${path} HTTP/1.1`,
-    'host: 127.0.0.1',
+    `host: ${HOST}`,
     'content-type: application/json',
     `content-length: ${body.length}`,
     '',
@@ -43,7 +43,7 @@ export function workRequests(path: string, ms: number, budgetMs: number): WorkRe
 }
 
 /** The request for the state of an operation. */
-export const statusRequest = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`;
+export const statusRequest = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: ${HOST}\r\n\r\n`;
 
 /** What a body says of an operation. */
 interface OperationText {

@@ -22,6 +22,8 @@ export interface ServerUsage {
   readonly peakRssMb: number;
 }
 
+/** Servers of a benchmark are nobody else's business. */
+export const HOST = '127.0.0.1';
 /** Where commands go, on every server. */
 export const OPERATIONS_PATH = '/api/operations';
 /** The same framework as the orchestrator's, and nothing to do. */

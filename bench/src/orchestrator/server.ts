@@ -1,6 +1,9 @@
 import { type Child, startChild } from './child.js';
 import type { ServerBrief, ServerReady, ServerUsage } from './server-brief.js';
 
+const SERVER = new URL('./server-child.js', import.meta.url);
+const LOAD = new URL('./load-child.js', import.meta.url);
+
 /** A server in a process of its own. */
 export interface Server {
   readonly port: number;
@@ -10,7 +13,7 @@ export interface Server {
 
 /** Starts a server; it listens when this returns. */
 export async function startServer(brief: ServerBrief): Promise<Server> {
-  const child = await startChild('server-child', brief);
+  const child = await startChild(SERVER, brief);
   return {
     port: (child.ready as ServerReady).port,
     usage: async () => (await child.ask({})) as ServerUsage,
@@ -22,7 +25,7 @@ let running: Promise<Child> | undefined;
 
 /** The process that makes the load, one for the whole run; started by the first who asks. */
 export function load(): Promise<Child> {
-  running ??= startChild('load-child');
+  running ??= startChild(LOAD);
   return running;
 }
 

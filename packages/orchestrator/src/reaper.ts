@@ -1,4 +1,5 @@
 import { Repeating } from '@millrace/foundation';
+import type { Operation } from './model.js';
 import type { OrchestratorParts } from './parts.js';
 
 const REAPED_AT_ONCE = 100;
@@ -50,6 +51,7 @@ export class Reaper {
         logger.warn({ opId, attempts, became }, 'An operation was freed of an instance that fell silent');
         events.emit('repaired', { by: 'reaper', opId, became });
         if (became === 'failed') {
+          await this.#callOff(operation);
           events.emit('ended', { operation });
           waits.tell(operation);
           if (waited) store.notices.tell(opId);
@@ -57,6 +59,21 @@ export class Reaper {
       }
       if (reaped.some(({ became }) => became === 'released')) this.#onReleased();
       if (reaped.length < REAPED_AT_ONCE) return;
+    }
+  }
+
+  /** Work that may have been handed over before its instance died is of no use any more. */
+  async #callOff(operation: Operation): Promise<void> {
+    const { executor, logger } = this.#parts.options;
+    const { opId, domain, eventType } = operation;
+    try {
+      const kind = executor.traits?.({ domain, eventType, bizKey: '', idemKey: '', payload: null }).kind;
+      if (kind !== undefined) await executor.backings?.get(kind)?.cancel(operation);
+    } catch (error) {
+      logger.warn(
+        { opId, reason: String(error) },
+        'Work that may have been handed over could not be called off',
+      );
     }
   }
 }
