@@ -18,6 +18,8 @@ export default defineConfig({
   test: {
     projects: projects(include, exclude),
     fileParallelism: false,
+    // Of the few that say they may run side by side.
+    maxConcurrency: 2,
     testTimeout: 60_000,
   },
 });

@@ -41,7 +41,7 @@ const SHARED = ['progress-bar.mjs'];
 
 describe('examples', () => {
   const examples = readdirSync(folder).filter((name) => name.endsWith('.mjs') && !SHARED.includes(name));
-  it.each(examples)('%s runs and says what it should', async (name) => {
+  it.concurrent.each(examples)('%s runs and says what it should', async (name) => {
     expect(EXPECTED[name], `add what ${name} prints`).toBeDefined();
     const { stdout } = await run('node', [`${folder}${name}`]);
     for (const text of EXPECTED[name] ?? []) expect(stdout).toMatch(text);

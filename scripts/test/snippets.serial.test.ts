@@ -32,8 +32,10 @@ for (const name of ['@nestjs', 'rxjs', 'prom-client'])
   symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+let executed = 0;
+
 async function execute(code: string): Promise<string> {
-  const file = join(folder, 'snippet.mjs');
+  const file = join(folder, `snippet-${++executed}.mjs`);
   writeFileSync(file, code);
   const { stdout } = await run('node', [file], { cwd: folder });
   return stdout;
@@ -45,7 +47,8 @@ const promised = (code: string) =>
 
 describe('snippets', () => {
   const programs = documents.flatMap((path) => snippetsIn(path, 'js'));
-  it.each(programs)('$path:$line runs and prints what it says', async ({ code }) => {
+  // Side by side: most of the time of each is that of starting Node or an embedded PostgreSQL.
+  it.concurrent.each(programs)('$path:$line runs and prints what it says', async ({ code }) => {
     const output = await execute(code);
     for (const line of promised(code)) expect(output.split('\n')).toContain(line);
   });

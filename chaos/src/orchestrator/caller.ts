@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { wait } from '@millrace/async-utils';
 import type { Rng } from '@millrace/foundation';
 import type { DoorAnswer, SubmitBody } from './door.js';
+import type { Metronome } from './metronome.js';
 import { DOMAIN, type Plan, type PlannedCommand } from './plan.js';
 import { OPERATIONS_PATH } from './settings.js';
 import type { OrchestratorWorld } from './world.js';
@@ -13,7 +14,9 @@ interface Answered {
   readonly body: DoorAnswer;
 }
 
+/** From one try to the next, longer each time: many wait while PostgreSQL is away. */
 const AGAIN_MS = 100;
+const AGAIN_MAX_MS = 800;
 /** Longer than every wait that an instance allows. */
 const CALL_TIMEOUT_MS = 15_000;
 
@@ -26,6 +29,7 @@ export class Callers {
   readonly #plan: Plan;
   readonly #rng: Rng;
   readonly #over = new AbortController();
+  readonly #metronome: Metronome;
   /** Operations that were answered with a status URL, by key. */
   readonly #followed = new Map<string, Promise<void>>();
 
@@ -33,11 +37,13 @@ export class Callers {
    * @param world - who is called.
    * @param plan - what is sent.
    * @param rng - to whom.
+   * @param metronome - says whether the machine keeps up.
    */
-  constructor(world: OrchestratorWorld, plan: Plan, rng: Rng) {
+  constructor(world: OrchestratorWorld, plan: Plan, rng: Rng, metronome: Metronome) {
     this.#world = world;
     this.#plan = plan;
     this.#rng = rng;
+    this.#metronome = metronome;
   }
 
   /** Sends everything when it is due; resolves when all has ended, or `giveUp` was called. */
@@ -99,7 +105,7 @@ export class Callers {
 
   /** Asks any instance, then another one, until it is answered otherwise than with "later". */
   async #until(command: PlannedCommand, path: string, init: RequestInit): Promise<Answered | undefined> {
-    while (!this.#over.signal.aborted) {
+    for (let tries = 0; !this.#over.signal.aborted; tries++) {
       const door = this.#door();
       const from = performance.now();
       try {
@@ -110,7 +116,8 @@ export class Callers {
         });
         const body = (await response.json()) as DoorAnswer;
         const tookMs = Math.round(performance.now() - from);
-        if (init.method === 'POST') this.#note('waited', command, { instance: door.pid, tookMs });
+        const keptUp = this.#metronome.keptUpSince(from);
+        if (init.method === 'POST') this.#note('waited', command, { instance: door.pid, tookMs, keptUp });
         if (response.ok) return { status: response.status, body };
         const { code, message } = body;
         this.#note('refused', command, { method: init.method, status: response.status, code, message });
@@ -119,7 +126,7 @@ export class Callers {
         const cause = (error as { cause?: { code?: unknown } }).cause?.code;
         this.#note('cut', command, { method: init.method, error: String(cause ?? error).slice(0, 200) });
       }
-      await wait(AGAIN_MS);
+      await wait(Math.min(AGAIN_MAX_MS, AGAIN_MS * 2 ** tries));
     }
     return undefined;
   }

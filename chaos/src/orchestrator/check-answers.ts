@@ -48,7 +48,7 @@ export function checkAnswers({ plan, testimony: { told, waits } }: Evidence, isW
       wrong.push(`${key}: its status URL told of another operation`);
   }
   const budgets = new Map(plan.commands.map(({ key, budgetMs }) => [key, budgetMs]));
-  const timed = waits.filter(({ frozen }) => !frozen);
+  const timed = waits.filter(({ stalled }) => !stalled);
   const late = timed.filter(({ key, tookMs }) => tookMs > (budgets.get(key) ?? 0) + LATE_MS);
   const share = 1 - late.length / Math.max(1, timed.length);
   return {

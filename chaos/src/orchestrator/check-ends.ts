@@ -99,7 +99,7 @@ export function checkEnds({ plan, operations }: Evidence): Verdict {
  * What an outcome is called.
  * @param outcome - if there is one.
  */
-export const nameOf = (outcome: Outcome | null): string =>
+const nameOf = (outcome: Outcome | null): string =>
   outcome?.type === 'Fail' ? outcome.errorCode : (outcome?.type ?? 'nothing');
 
 function isExpected(command: PlannedCommand, operation: StoredOperation): boolean {

@@ -25,7 +25,7 @@ export function checkExecutions({ operations, changes, testimony }: Evidence): V
     const own = runs.get(opId) ?? [];
     const { losses, retries, givenBack } = partings(changes.get(opId) ?? []);
     lost += losses.length;
-    dead += losses.filter(({ fromOwner }) => isOfOne(testimony.dead, fromOwner)).length;
+    dead += losses.filter((loss) => isOfDead(loss, testimony.diedAt)).length;
     const most = event === 'ONCE' ? 1 : 1 + losses.length + retries + givenBack;
     if (own.length > most)
       wrong.push(
@@ -42,12 +42,12 @@ export function checkExecutions({ operations, changes, testimony }: Evidence): V
     evidence:
       wrong.length > 0
         ? some(wrong)
-        : `${testimony.runs.length} runs, ${again} of them repeats; ${lost} lost owners, ${dead} of them dead; ${once} of ONCE once each`,
+        : `${testimony.runs.length} runs, ${again} of them repeats; ${lost} losses, ${dead} of them to a death, the others to a silence; ${once} of ONCE once each`,
   };
 }
 
-const isOfOne = (pids: ReadonlySet<number>, owner: string | null): boolean =>
-  [...pids].some((pid) => ownerOf(pid) === owner);
+const isOfDead = ({ fromOwner, at }: Change, diedAt: ReadonlyMap<number, number>): boolean =>
+  [...diedAt].some(([pid, since]) => ownerOf(pid) === fromOwner && since <= at);
 
 function partings(changes: readonly Change[]): Partings {
   const freed = changes

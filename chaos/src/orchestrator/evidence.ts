@@ -26,6 +26,8 @@ export interface StoredOperation {
 /** A change of an operation, its insertion included. */
 export interface Change {
   readonly opId: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
   /** Null for its insertion. */
   readonly from: string | null;
   readonly to: string;
@@ -62,11 +64,11 @@ export interface Told {
 }
 
 /** How long a submit took until it was answered, be it with a refusal. */
-export interface Wait {
+interface Wait {
   readonly key: string;
   readonly tookMs: number;
-  /** The instance was frozen meanwhile. */
-  readonly frozen: boolean;
+  /** The instance was frozen meanwhile, or the machine had no time for anybody. */
+  readonly stalled: boolean;
 }
 
 /** What the ledger says. */
@@ -81,8 +83,8 @@ export interface Testimony {
   /** Refusals of calls by method, status and code; calls that were cut by the death of an instance. */
   readonly refusals: Readonly<Record<string, number>>;
   readonly cuts: number;
-  /** Processes that ended. */
-  readonly dead: ReadonlySet<number>;
+  /** When processes were seen to have ended. */
+  readonly diedAt: ReadonlyMap<number, number>;
   /** How long instances took to end that were asked to. */
   readonly drainedMs: readonly number[];
 }
@@ -106,7 +108,7 @@ const OPERATIONS = `
     lease_until IS NOT NULL AS "isLeased", due_at IS NOT NULL AS "isDue", ahead, ended_at IS NOT NULL AS "hasEnded", dead_letter AS "deadLetter"
   FROM millrace.operation ORDER BY op_id`;
 const CHANGES = `
-  SELECT op_id::text AS "opId", from_state AS "from", to_state AS "to", outcome, from_owner AS "fromOwner", to_owner AS "toOwner", token,
+  SELECT op_id::text AS "opId", (extract(epoch FROM at) * 1000)::float8 AS at, from_state AS "from", to_state AS "to", outcome, from_owner AS "fromOwner", to_owner AS "toOwner", token,
     attempts, refusals, ahead, settled
   FROM operation_change ORDER BY seq`;
 const BATCHES = 'SELECT biz_key AS "opId", status::text FROM millrace.batch_instance';
@@ -169,12 +171,14 @@ export function testimonyOf(entries: readonly LedgerEntry[]): Testimony {
         status: Number(status),
         outcome: outcome as Outcome | undefined,
       })),
-    waits: of('waited').map(({ at, key, tookMs, instance }) => ({
+    waits: of('waited').map(({ at, key, tookMs, instance, keptUp }) => ({
       key: String(key),
       tookMs: Number(tookMs),
-      frozen: freezes.some(
-        ({ worker, from, to }) => worker === instance && from <= at && to >= at - Number(tookMs),
-      ),
+      stalled:
+        keptUp !== true ||
+        freezes.some(
+          ({ worker, from, to }) => worker === instance && from <= at && to >= at - Number(tookMs),
+        ),
     })),
     runs: of('began').map(({ run, op, event, pid }) => ({
       run: String(run),
@@ -188,7 +192,7 @@ export function testimonyOf(entries: readonly LedgerEntry[]): Testimony {
     kills: of('kills').map(({ step }) => String(step)),
     refusals: counted(of('refused').map(({ method, status, code }) => `${method} ${status} ${code}`)),
     cuts: of('cut').length,
-    dead: new Set(of('died').map(({ worker }) => Number(worker))),
+    diedAt: new Map(of('died').map(({ worker, at }) => [Number(worker), at])),
     drainedMs: of('drained').map(({ tookMs }) => Number(tookMs)),
   };
 }

@@ -19,8 +19,10 @@ export interface FaultTally {
 const TERMINATED_MAX = 3;
 /** When nobody runs anything for so long, nobody is frozen. */
 const FREEZE_WITHIN_MS = 3000;
-/** Past the lease, and past the look of whoever takes over. */
-const FROZEN_LEASES = 1.8;
+/** So long it is waited for somebody who takes over what a frozen instance ran. */
+const FROZEN_LEASES_MAX = 3;
+/** Each look reads the whole ledger. */
+const LOOK_EVERY_MS = 40;
 
 /** The statements of the orchestrator by the names of their files; each goes by that name and eight digits. */
 const LOST_REPLIES = [
@@ -41,6 +43,9 @@ const BACKENDS = `
   SELECT pid, state <> 'idle' AS busy FROM pg_stat_activity WHERE application_name LIKE $1 || '%' ORDER BY pid`;
 const TERMINATE =
   'SELECT count(*)::int AS count FROM unnest($1::int[]) AS pid WHERE pg_terminate_backend(pid)';
+
+/** Waits so long, at most until the faults are over. @returns whether they are not. */
+type Pause = (ms: number) => Promise<boolean>;
 
 /** What is done to the instances and to PostgreSQL while they work, besides the deaths that are planned. */
 export class Faults {
@@ -74,43 +79,41 @@ export class Faults {
    * @param untilAt - by the clock of the machine.
    */
   async strike(untilAt: number): Promise<void> {
-    const isOn = () => Date.now() < untilAt;
+    const leftMs = () => Math.max(0, untilAt - Date.now());
+    const pause = async (ms: number) => {
+      await wait(Math.min(ms, leftMs()));
+      return leftMs() > 0;
+    };
     await Promise.all([
-      this.#kill(isOn),
-      this.#dismiss(isOn),
-      this.#terminate(isOn),
-      this.#loseReplies(isOn),
-      this.#shake(isOn),
+      this.#kill(pause),
+      this.#dismiss(pause),
+      this.#terminate(pause),
+      this.#loseReplies(pause),
+      this.#shake(pause),
     ]);
     this.#world.endFaults();
   }
 
-  async #kill(isOn: () => boolean): Promise<void> {
+  async #kill(pause: Pause): Promise<void> {
     const rng = this.#rng.fork('kill');
-    for (;;) {
-      await wait(this.#scale.killEveryMs);
-      if (!isOn()) return;
+    while (await pause(this.#scale.killEveryMs)) {
       await this.#world.instances.kill(this.#anyPlace(rng));
       this.tally.kills += 1;
     }
   }
 
   /** Ends one as a deploy would: what it cannot end in its grace period it gives back. */
-  async #dismiss(isOn: () => boolean): Promise<void> {
+  async #dismiss(pause: Pause): Promise<void> {
     const rng = this.#rng.fork('dismiss');
-    for (;;) {
-      await wait(this.#scale.dismissEveryMs);
-      if (!isOn()) return;
+    while (await pause(this.#scale.dismissEveryMs)) {
       await this.#world.instances.dismiss(this.#anyPlace(rng));
       this.tally.dismissals += 1;
     }
   }
 
-  async #terminate(isOn: () => boolean): Promise<void> {
+  async #terminate(pause: Pause): Promise<void> {
     const rng = this.#rng.fork('terminate');
-    for (;;) {
-      await wait(this.#scale.terminateEveryMs);
-      if (!isOn()) return;
+    while (await pause(this.#scale.terminateEveryMs)) {
       // PostgreSQL may be away itself just now.
       this.tally.terminated += await this.#terminateSome(rng).catch(() => 0);
     }
@@ -128,34 +131,32 @@ export class Faults {
   }
 
   /** PostgreSQL executes a request, and whoever sent it hears nothing but the end of the connection. */
-  async #loseReplies(isOn: () => boolean): Promise<void> {
-    for (let strikes = 0; ; strikes++) {
-      await wait(this.#scale.loseReplyEveryMs);
-      if (!isOn()) return;
+  async #loseReplies(pause: Pause): Promise<void> {
+    for (let strikes = 0; await pause(this.#scale.loseReplyEveryMs); strikes++) {
       const words = LOST_REPLIES[strikes % LOST_REPLIES.length] as RegExp;
+      let isWanted = true;
       const lost = this.#world.proxy.cutAfterRequest(
-        (chunk) => isOn() && words.test(chunk.toString('latin1')),
+        (chunk) => isWanted && words.test(chunk.toString('latin1')),
       );
       const isLost = lost.then(
         () => true,
         () => false, // PostgreSQL or the process was gone before.
       );
-      const patience = wait(this.#scale.timing.leaseMs).then(() => false);
+      const patience = pause(this.#scale.timing.leaseMs).then(() => false);
       if (await Promise.race([isLost, patience])) this.tally.lostReplies += 1;
+      isWanted = false;
     }
   }
 
-  /** Restarts of PostgreSQL, before each pair an instance that is frozen; once in any case. */
-  async #shake(isOn: () => boolean): Promise<void> {
+  /** Restarts of PostgreSQL, of each kind at least one, and before each pair an instance that is frozen. */
+  async #shake(pause: Pause): Promise<void> {
     const rng = this.#rng.fork('shake');
-    const { restartEveryMs } = this.#scale;
-    for (let round = 0; isOn() || round === 0; round++) {
-      const [first, second] = rng.shuffle(['fast', 'immediate'] as const) as ['fast', 'immediate'];
+    for (let round = 0; round === 0 || (await pause(0)); round++) {
       await this.#freeze();
-      await wait(rng.integer(...restartEveryMs));
-      await this.#restart(first, rng);
-      await wait(rng.integer(...restartEveryMs));
-      await this.#restart(second, rng);
+      for (const kind of rng.shuffle(['fast', 'immediate'] as const)) {
+        const isOn = await pause(rng.integer(...this.#scale.restartEveryMs));
+        if (isOn || round === 0) await this.#restart(kind, rng);
+      }
     }
   }
 
@@ -171,34 +172,45 @@ export class Faults {
   }
 
   /**
-   * Freezes an instance with work under way until others have taken that over; when it wakes, only the fence keeps it from recording what
-   * it did.
+   * Freezes an instance with work under way until another one has begun to do that again. When it wakes, it ends its own run of it at once, while the
+   * other one still runs: only the fence keeps it from recording what it did.
    */
   async #freeze(): Promise<void> {
     const { instances } = this.#world;
-    for (const until = performance.now() + FREEZE_WITHIN_MS; performance.now() < until; await wait(5)) {
+    for (
+      const until = performance.now() + FREEZE_WITHIN_MS;
+      performance.now() < until;
+      await wait(LOOK_EVERY_MS)
+    ) {
       const place = this.#busiest();
       if (place === undefined) continue;
       this.#frozen = place;
       instances.pause(place);
       // What it ran may have ended in the last moment.
-      const isBusy = this.#busiest(place) !== undefined;
-      if (isBusy) await wait(FROZEN_LEASES * this.#scale.timing.leaseMs);
+      const operations = runningIn(this.#world.ledgerPath).get(instances.pids[place] ?? 0);
+      if (operations) await this.#takenOver(operations);
       instances.wake(place);
       this.#frozen = undefined;
-      if (!isBusy) continue;
+      if (!operations) continue;
       this.tally.freezes += 1;
       return;
     }
   }
 
-  /** The instance that runs most, if one runs something; or only this one. */
-  #busiest(only?: number): number | undefined {
+  /** Waits until one of these runs somewhere else, too. */
+  async #takenOver(operations: ReadonlySet<string>): Promise<void> {
+    const until = performance.now() + FROZEN_LEASES_MAX * this.#scale.timing.leaseMs;
+    for (; performance.now() < until; await wait(LOOK_EVERY_MS)) {
+      const running = [...runningIn(this.#world.ledgerPath).values()];
+      if ([...operations].some((operation) => running.filter((own) => own.has(operation)).length > 1)) return;
+    }
+  }
+
+  /** The instance that runs most, if one runs something. */
+  #busiest(): number | undefined {
     const { instances, ledgerPath } = this.#world;
-    const running = runningBy(ledgerPath);
-    const counts = instances.pids.map((pid, place) =>
-      only === undefined || place === only ? (running.get(pid) ?? 0) : 0,
-    );
+    const running = runningIn(ledgerPath);
+    const counts = instances.pids.map((pid) => running.get(pid)?.size ?? 0);
     const most = Math.max(...counts);
     return most > 0 ? counts.indexOf(most) : undefined;
   }
@@ -209,14 +221,14 @@ export class Faults {
   }
 }
 
-/** Runs that have begun and not ended, by process. */
-function runningBy(ledgerPath: string): Map<number, number> {
-  const running = new Map<string, number>();
-  for (const { kind, run, pid } of readLedger(ledgerPath)) {
-    if (kind === 'began') running.set(String(run), pid);
+/** Operations of runs that have begun and not ended, by process. */
+function runningIn(ledgerPath: string): Map<number, Set<string>> {
+  const running = new Map<string, { readonly pid: number; readonly op: string }>();
+  for (const { kind, run, op, pid } of readLedger(ledgerPath)) {
+    if (kind === 'began') running.set(String(run), { pid, op: String(op) });
     if (kind === 'ended') running.delete(String(run));
   }
-  const counts = new Map<number, number>();
-  for (const pid of running.values()) counts.set(pid, (counts.get(pid) ?? 0) + 1);
-  return counts;
+  const operations = new Map<number, Set<string>>();
+  for (const { pid, op } of running.values()) operations.set(pid, (operations.get(pid) ?? new Set()).add(op));
+  return operations;
 }

@@ -29,7 +29,7 @@ const SLOTS = 3;
 const CONNECTIONS_BESIDE = 5;
 /** As short as makes the tries of an operation be over within a scenario. */
 const BACKOFF_BASE_MS = 100;
-const BACKOFF_MAX_MS = 1000;
+const BACKOFF_MAX_MS = 400;
 
 /**
  * Makes the instance of one process; nothing is started.

@@ -12,7 +12,7 @@ export const TASKS = ['first', 'left', 'right'] as const;
 
 const DAG = 'work';
 /** Enough for the planned failures; lost tries count, too. */
-const FLAKY_RETRIES = 5;
+const FLAKY_RETRIES = 4;
 
 /** Does the work of commands in one process: each run writes the ledger before and after its effect. */
 export class Performer {

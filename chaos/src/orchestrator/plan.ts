@@ -53,8 +53,7 @@ export interface PlanSize {
   readonly ms: readonly [number, number];
   /** Commands arrive for so long. */
   readonly arrivalMs: number;
-  /** Deaths at each step, and at how many of them. */
-  readonly killsPerStep: number;
+  /** At so many steps a process dies. */
   readonly stepsMax: number;
 }
 
@@ -64,8 +63,8 @@ export const HOPELESS = 99;
 const BUDGETS_MS = [100, 200, 400, 800] as const;
 /** Of those that are refused so many come at once. */
 const REFUSED_AT_ONCE = 4;
-/** Deaths are planned for this part of the time: at its end too little comes by. */
-const KILLS_UNTIL = 0.8;
+/** Deaths are planned for this part of the time: what follows must be long enough for every step to be reached. */
+const KILLS_UNTIL = 0.7;
 
 /**
  * Draws a run: always the same for the same seed and size.
@@ -84,16 +83,18 @@ function drawCommand(rng: Rng, index: number, gapMs: number, { ms }: PlanSize): 
   const event = EVENTS[index % EVENTS.length] as WorkEvent;
   const turn = Math.floor(index / EVENTS.length);
   const cancelAfterMs = cancelOf(event, turn, rng, ms);
+  const drawnMs = rng.integer(...ms);
   const burst = event === 'REFUSED' ? turn - (turn % REFUSED_AT_ONCE) : turn;
   return {
     key: `k${index}`,
     event,
     dueMs: Math.round(gapMs * (burst * EVENTS.length + (index % EVENTS.length))),
-    budgetMs: BUDGETS_MS[turn % BUDGETS_MS.length] ?? 200,
+    // What is to be cancelled must not have ended when its caller is answered.
+    budgetMs: BUDGETS_MS[cancelAfterMs === undefined ? turn % BUDGETS_MS.length : 0] ?? 200,
     callers: turn % 5 === 3 ? 3 : 1,
     ...(cancelAfterMs !== undefined && { cancelAfterMs }),
     payload: {
-      ms: rng.integer(...ms),
+      ms: cancelAfterMs === undefined ? drawnMs : ms[1],
       heedless: turn % 2 === 0,
       failures: event === 'FLAKY' ? (turn % 6 === 5 ? HOPELESS : 1 + (turn % 2)) : 0,
       forgotten: event === 'ERRAND' && turn % 4 === 2,
@@ -103,18 +104,12 @@ function drawCommand(rng: Rng, index: number, gapMs: number, { ms }: PlanSize): 
 
 /** What waits for a retry, what runs elsewhere, and a few of the others. */
 function cancelOf(event: WorkEvent, turn: number, rng: Rng, [, longest]: PlanSize['ms']): number | undefined {
-  const afterMs = rng.integer(0, longest);
+  const afterMs = rng.integer(0, longest / 2);
   const every = event === 'BATCH' ? 2 : event === 'ERRAND' || event === 'FLAKY' ? 4 : 9;
   return turn % every === 1 ? afterMs : undefined;
 }
 
-function drawKills(rng: Rng, { arrivalMs, killsPerStep, stepsMax }: PlanSize): PlannedKill[] {
+function drawKills(rng: Rng, { arrivalMs, stepsMax }: PlanSize): PlannedKill[] {
   const steps = rng.shuffle(STEPS).slice(0, stepsMax);
-  return steps.flatMap((step) =>
-    Array.from({ length: killsPerStep }, (_, number) => ({
-      step,
-      number,
-      fromMs: rng.integer(0, arrivalMs * KILLS_UNTIL),
-    })),
-  );
+  return steps.map((step) => ({ step, fromMs: rng.integer(0, arrivalMs * KILLS_UNTIL) }));
 }

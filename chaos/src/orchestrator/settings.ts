@@ -1,4 +1,5 @@
 import type { PlanSize } from './plan.js';
+import { STEPS } from './steps.js';
 
 /** What one instance is told when it is started. */
 export interface InstanceBrief {
@@ -16,7 +17,7 @@ export interface InstanceBrief {
 }
 
 /** How patient instances are. */
-export interface InstanceTiming {
+interface InstanceTiming {
   readonly leaseMs: number;
   readonly reaperIntervalMs: number;
   readonly finalizerIntervalMs: number;
@@ -68,19 +69,19 @@ export const orchestratorScale = (scale: number): OrchestratorScale =>
         instances: 3,
         timing: {
           leaseMs: 1000,
-          reaperIntervalMs: 300,
+          reaperIntervalMs: 250,
           finalizerIntervalMs: 200,
           watchIntervalMs: 200,
           gracePeriodMs: 400,
         },
-        size: { commands: 72, ms: [20, 300], arrivalMs: 3500, killsPerStep: 1, stepsMax: 5 },
-        killEveryMs: 1500,
-        dismissEveryMs: 2500,
+        size: { commands: 66, ms: [20, 300], arrivalMs: 2600, stepsMax: 3 },
+        killEveryMs: 1700,
+        dismissEveryMs: 2200,
         terminateEveryMs: 500,
         loseReplyEveryMs: 150,
-        restartEveryMs: [700, 1000],
+        restartEveryMs: [300, 600],
         awayMaxMs: 300,
-        doneWithinMs: 10_000,
+        doneWithinMs: 15_000,
         isWhole: false,
       }
     : {
@@ -92,15 +93,9 @@ export const orchestratorScale = (scale: number): OrchestratorScale =>
           watchIntervalMs: 300,
           gracePeriodMs: 400,
         },
-        size: {
-          commands: 600,
-          ms: [20, 500],
-          arrivalMs: 60_000,
-          killsPerStep: 2,
-          stepsMax: Number.POSITIVE_INFINITY,
-        },
-        killEveryMs: 4000,
-        dismissEveryMs: 7000,
+        size: { commands: 600, ms: [20, 500], arrivalMs: 60_000, stepsMax: STEPS.length },
+        killEveryMs: 6000,
+        dismissEveryMs: 8000,
         terminateEveryMs: 1000,
         loseReplyEveryMs: 300,
         restartEveryMs: [6000, 10_000],

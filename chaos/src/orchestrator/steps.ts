@@ -34,7 +34,6 @@ export type Step = (typeof STEPS)[number];
 /** A death that is planned: of the first process that comes to this step after that time. */
 export interface PlannedKill {
   readonly step: Step;
-  readonly number: number;
   /** So long after the beginning. */
   readonly fromMs: number;
 }
@@ -77,9 +76,9 @@ export class Killer {
   };
 
   /** Whether nobody has died this death before. */
-  #isFirst({ step, number }: PlannedKill): boolean {
+  #isFirst({ step }: PlannedKill): boolean {
     try {
-      writeFileSync(join(this.#parts.marks, encodeURIComponent(`${step} ${number}`)), '', { flag: 'wx' });
+      writeFileSync(join(this.#parts.marks, encodeURIComponent(step)), '', { flag: 'wx' });
       return true;
     } catch {
       return false;

@@ -18,6 +18,7 @@ export const USER_TABLES = `
   CREATE INDEX ON errand_sent (op_id);
   CREATE TABLE operation_change (
     seq bigint GENERATED ALWAYS AS IDENTITY,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
     op_id uuid NOT NULL,
     from_state text,
     to_state text NOT NULL,

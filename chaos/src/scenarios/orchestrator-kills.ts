@@ -12,6 +12,7 @@ import { checkEnds, checkNoLoss, checkNothingLeft, checkOneOutcome } from '../or
 import { checkExecutions, checkStaleRefused } from '../orchestrator/check-runs.js';
 import { type Evidence, gatherEvidence, listed } from '../orchestrator/evidence.js';
 import { Faults } from '../orchestrator/faults.js';
+import { Metronome } from '../orchestrator/metronome.js';
 import { drawPlan } from '../orchestrator/plan.js';
 import { type OrchestratorScale, orchestratorScale } from '../orchestrator/settings.js';
 import { type OrchestratorWorld, openOrchestratorWorld } from '../orchestrator/world.js';
@@ -41,7 +42,8 @@ async function run(context: ScenarioContext): Promise<Verdict[]> {
   await using world = await openOrchestratorWorld(context, plan, scale);
   const { instances, postgres, ledgerPath, beginsAt } = world;
   const faults = new Faults(world, context.rng.fork('faults'), scale);
-  const callers = new Callers(world, plan, context.rng.fork('callers'));
+  using metronome = new Metronome();
+  const callers = new Callers(world, plan, context.rng.fork('callers'), metronome);
   const called = callers.run();
   await faults.strike(beginsAt + scale.size.arrivalMs);
   const doneInMs = await allEnded(world, called, PATIENCE * scale.doneWithinMs);
