@@ -14,13 +14,6 @@ CREATE FUNCTION operation_accept(
   RETURNS TABLE (ix integer, answer text, found operation_row)
   LANGUAGE plpgsql
   SET search_path FROM CURRENT
-  -- One plan for all calls. It must be right for tables of any size, so it may only use indexes.
-  SET plan_cache_mode = force_generic_plan
-  SET enable_seqscan = off
-  SET enable_hashjoin = off
-  SET enable_mergejoin = off
-  SET enable_material = off
-  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -10,12 +10,6 @@ CREATE FUNCTION operation_settle(
   RETURNS TABLE (ix integer, settled boolean, waited boolean, found operation_row)
   LANGUAGE plpgsql
   SET search_path FROM CURRENT
-  SET plan_cache_mode = force_generic_plan
-  SET enable_seqscan = off
-  SET enable_hashjoin = off
-  SET enable_mergejoin = off
-  SET enable_material = off
-  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -8,12 +8,6 @@ CREATE FUNCTION operation_claim(claimer text, lease_ms double precision, most in
   RETURNS TABLE (found operation_row, payload text)
   LANGUAGE plpgsql
   SET search_path FROM CURRENT
-  SET plan_cache_mode = force_generic_plan
-  SET enable_seqscan = off
-  SET enable_hashjoin = off
-  SET enable_mergejoin = off
-  SET enable_material = off
-  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE

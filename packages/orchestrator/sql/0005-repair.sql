@@ -103,12 +103,6 @@ CREATE FUNCTION operation_reap(most integer, at_most_once text, spent text)
   RETURNS TABLE (waited boolean, found operation_row)
   LANGUAGE plpgsql
   SET search_path FROM CURRENT
-  SET plan_cache_mode = force_generic_plan
-  SET enable_seqscan = off
-  SET enable_hashjoin = off
-  SET enable_mergejoin = off
-  SET enable_material = off
-  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -150,9 +144,6 @@ CREATE FUNCTION operation_watch(op_ids uuid[], wait_ms double precision)
   RETURNS SETOF operation_row
   LANGUAGE plpgsql
   SET search_path FROM CURRENT
-  SET plan_cache_mode = force_generic_plan
-  SET enable_seqscan = off
-  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE

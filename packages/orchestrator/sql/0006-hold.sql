@@ -9,12 +9,6 @@ CREATE FUNCTION operation_begin(op_ids uuid[], tokens integer[])
   RETURNS void
   LANGUAGE plpgsql
   SET search_path FROM CURRENT
-  SET plan_cache_mode = force_generic_plan
-  SET enable_seqscan = off
-  SET enable_hashjoin = off
-  SET enable_mergejoin = off
-  SET enable_material = off
-  SET enable_bitmapscan = off
 AS $$
 DECLARE
   mine uuid[];
@@ -41,12 +35,6 @@ CREATE FUNCTION operation_extend(op_ids uuid[], tokens integer[], lease_ms doubl
   RETURNS TABLE (op_id uuid)
   LANGUAGE plpgsql
   SET search_path FROM CURRENT
-  SET plan_cache_mode = force_generic_plan
-  SET enable_seqscan = off
-  SET enable_hashjoin = off
-  SET enable_mergejoin = off
-  SET enable_material = off
-  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -11,13 +11,6 @@ CREATE FUNCTION outbox_start_batch(
   RETURNS SETOF batch_instance
   LANGUAGE plpgsql
   SET search_path FROM CURRENT
-  -- One plan for all calls: making one took half of the time. It must be right for tables of any size, so it may only use indexes.
-  SET plan_cache_mode = force_generic_plan
-  SET enable_seqscan = off
-  SET enable_hashjoin = off
-  SET enable_mergejoin = off
-  SET enable_material = off
-  SET enable_bitmapscan = off
 AS $$
 DECLARE
   latest record;

@@ -9,13 +9,6 @@ CREATE FUNCTION outbox_fold_batches(most integer, except_ids bigint[])
   RETURNS TABLE (id bigint, has_ended boolean, ticks integer)
   LANGUAGE plpgsql
   SET search_path FROM CURRENT
-  -- One plan for all calls: making one took half of the time. It must be right for tables of any size, so it may only use indexes.
-  SET plan_cache_mode = force_generic_plan
-  SET enable_seqscan = off
-  SET enable_hashjoin = off
-  SET enable_mergejoin = off
-  SET enable_material = off
-  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -62,13 +55,6 @@ CREATE FUNCTION outbox_fold_joins(most integer)
   RETURNS TABLE (what text, id bigint)
   LANGUAGE plpgsql
   SET search_path FROM CURRENT
-  -- One plan for all calls: making one took half of the time. It must be right for tables of any size, so it may only use indexes.
-  SET plan_cache_mode = force_generic_plan
-  SET enable_seqscan = off
-  SET enable_hashjoin = off
-  SET enable_mergejoin = off
-  SET enable_material = off
-  SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE
