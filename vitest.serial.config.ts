@@ -5,6 +5,8 @@ import { projects, serialTests, shared } from './vitest.config.ts';
 const PATIENT = [
   ...['bench', 'congestion-service', 'snippets', 'examples', 'nestjs/packed', 'nestjs/versions', 'facade'],
   ...['pglite/process', 'redis/restart', 'redis-cluster', 'sandbox', 'tcp-proxy'],
+  // The smoke runs of these benchmarks.
+  ...['outbox', 'orchestrator'],
 ].map((name) => `test/**/${name}.serial.test.ts`);
 
 /** `npm test` runs the patient ones beside the chaos scenarios and the others alone; by hand it is all of them. */
@@ -16,7 +18,11 @@ const exclude = MILLRACE_SERIAL === 'alone' ? PATIENT : [];
 export default defineConfig({
   ...shared,
   test: {
-    projects: projects(include, exclude),
+    // As in the parallel run; the test kit puts others in the place of modules, which it must then load itself.
+    isolate: false,
+    projects: projects(include, exclude).map((project) =>
+      project.test.name === 'testkit' ? { ...project, test: { ...project.test, isolate: true } } : project,
+    ),
     fileParallelism: false,
     // Of the few that say they may run side by side.
     maxConcurrency: 2,

@@ -16,7 +16,7 @@ export interface HeldRun {
 }
 
 /** Why a try is told to stop. */
-export const LEASE_LOST = new Error('The operation is no longer this instance’s');
+const LEASE_LOST = new Error('The operation is no longer this instance’s');
 
 /**
  * The operations that this instance owns, and their leases. Leases are extended only while there are any, so that an idle instance does

@@ -58,7 +58,7 @@ export function fromOutcomeText(text: string): Outcome {
 }
 
 /** Longest wait for another try. A longer one would not fit into the times of every store. */
-export const DELAY_MAX_MS = 31 * 24 * 3_600_000;
+const DELAY_MAX_MS = 31 * 24 * 3_600_000;
 
 /**
  * A wait within its limits.

@@ -10,13 +10,13 @@ import { INSTANCE_OPERATIONS } from './world.js';
 /** Set by `npm run simulate`: one seed to replay, or where to begin and how many. */
 const { MILLRACE_SIM_SEED, MILLRACE_SIM_VERBOSE, MILLRACE_SIM_FROM, MILLRACE_SIM_SEEDS } = process.env;
 const FROM = Number(MILLRACE_SIM_FROM ?? 1);
-const SEEDS = Number(MILLRACE_SIM_SEEDS ?? 1000);
+const SEEDS = Number(MILLRACE_SIM_SEEDS ?? 500);
 const PARTS = 4;
 const PART = Math.ceil(SEEDS / PARTS);
 const PART_TIMEOUT_MS = Math.max(60_000, PART * 60);
 const MUTATION_SEEDS = 400;
 /** With fewer seeds the rare things need not occur. */
-const SEEDS_FOR_ALL = 1000;
+const SEEDS_FOR_ALL = 500;
 
 const told = ({ seed, violations, lines }: Simulated): string =>
   [

@@ -69,18 +69,18 @@ export function watchingDeadlines(open: OpenStore): void {
     expect(await viewOf(harness, '/free')).toMatchObject({ status: 'CREATED' });
   });
 
-  it('10,000 groups end in bounded steps', async () => {
+  it('4,000 groups end in bounded steps', async () => {
     const harness = await open({}, 'one shard');
     const { store } = harness;
-    for (const start of numbers(100)) {
+    for (const start of numbers(40)) {
       const keys = numbers(100).map((n) => `t${n}/g${start}`);
       await Promise.all(keys.map((key) => store.groups.add(group(key, brief), [job('j')], 1)));
     }
     await harness.advance(MINUTE_MS);
     expect(await store.watch.look(100)).toMatchObject({ looked: 100, more: true, nextInMs: 0 });
     const rest = await lookAll(harness, 500);
-    expect(rest).toHaveLength(9900);
-    expect(new Set(rest.map(({ key }) => key)).size).toBe(9900);
+    expect(rest).toHaveLength(3900);
+    expect(new Set(rest.map(({ key }) => key)).size).toBe(3900);
     expect((await store.views.queues()).lane).toBe(0);
     await sweepAll(harness);
     // All are gone before every count is compared: that is what the other tests are for.

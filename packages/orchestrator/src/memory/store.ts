@@ -22,7 +22,7 @@ export interface MemoryOperationStoreOptions {
 }
 
 /** What a memory store does unless told otherwise. */
-export const MEMORY_OPERATION_STORE_DEFAULTS = Object.freeze({ clock: systemClock, operationsMax: 100_000 });
+const MEMORY_OPERATION_STORE_DEFAULTS = Object.freeze({ clock: systemClock, operationsMax: 100_000 });
 
 const SPEC: OptionSpec<{ readonly clock: Clock; readonly operationsMax: number }> = {
   owner: 'MemoryOperationStore',
