@@ -65,7 +65,14 @@ export class Attempts {
    * @param onEnd - called when nothing of the try is left here.
    */
   begin(operation: OwnedOperation, onEnd: () => void = () => {}): void {
-    const { clock } = this.#options;
+    const { clock, store } = this.#options;
+    if (this.#stopped.signal.aborted) {
+      // Accepted while the instance ended: another one takes it at once, or after its lease if the store is gone as well.
+      const { opId, token } = operation;
+      store.runs.settle({ opId, token }, { kind: 'released' }).catch(() => {});
+      onEnd();
+      return;
+    }
     const run: HeldRun = {
       operation,
       controller: new AbortController(),

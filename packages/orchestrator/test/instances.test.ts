@@ -370,4 +370,24 @@ describe('stopping', () => {
     await two.service.stop();
     expect(world.clock.pendingTimers).toBe(0);
   });
+
+  it('orchestrator NFR-2: what is accepted while the instance ends is given back at once', async () => {
+    const world = openWorld();
+    const frozen = freezable(world.store);
+    const ran: string[] = [];
+    const routesOf = (name: string) => defineRoutes({ 'ORDER.PLACE': inline(() => ran.push(name)) });
+    const one = await world.open(routesOf('one'), { store: frozen.store, gracePeriodMs: 100 });
+    frozen.freeze();
+    const call = one.service.submit(command('b'), 5_000);
+    await answered(world.clock, one.service.stop());
+    frozen.thaw();
+    expect((await answered(world.clock, call)).completedFast).toBe(false);
+    expect(ran).toEqual([]);
+    const two = await world.open(routesOf('two'));
+    await world.clock.advance(200);
+    const [operation] = (await two.service.operations.list()).items;
+    expect(operation).toMatchObject({ state: 'COMPLETED', attempts: 1 });
+    expect(ran).toEqual(['two']);
+    await two.service.stop();
+  });
 });
