@@ -157,12 +157,12 @@ class FormedCluster implements RedisCluster {
 
   async failover(keyOrSlot: string | number): Promise<RedisServer> {
     const slot = await this.#slotOf(keyOrSlot);
-    const view = await viewOf(await this.masterOf(slot));
-    const owner = ownerOf(slot, view);
-    const replica = this.#nodeOf(
-      view.find(({ masterId, flags }) => masterId === owner?.id && !flags.includes('fail')),
-    );
-    if (!replica) throw new Error(`expected a replica for slot ${slot}, found none`);
+    // None for a moment, while its master has not heard yet whose replica it is, or that it is well again.
+    const replica = await until(() => this.#replicaOf(slot), {
+      what: `a replica for slot ${slot}`,
+      deadlineMs: CHANGE_DEADLINE_MS,
+      intervalMs: LOOK_EVERY_MS,
+    });
     let nextTryAt = 0;
     const areAgreed = async () => {
       if (performance.now() >= nextTryAt) {
@@ -178,6 +178,14 @@ class FormedCluster implements RedisCluster {
       intervalMs: LOOK_EVERY_MS,
     });
     return replica;
+  }
+
+  async #replicaOf(slot: number): Promise<RedisServer | undefined> {
+    const view = await viewOf(await this.masterOf(slot));
+    const owner = ownerOf(slot, view);
+    return this.#nodeOf(
+      view.find(({ masterId, flags }) => masterId === owner?.id && !flags.includes('fail')),
+    );
   }
 
   kill(node: RedisServer): Promise<void> {
