@@ -9,6 +9,7 @@ const conditions = ['@millrace/source', 'node', 'module'];
 
 const rooms = [
   ...readdirSync('packages').map((name) => `packages/${name}`),
+  ...readdirSync('apps').map((name) => `apps/${name}`),
   'bench',
   'chaos',
   'scripts',
@@ -24,7 +25,7 @@ export function projects(include: string[], exclude: string[]) {
     .map((root) => ({
       extends: true as const,
       root,
-      test: { name: root.replace('packages/', ''), include, exclude },
+      test: { name: root.replace(/^(packages|apps)\//, ''), include, exclude },
     }));
 }
 
@@ -46,7 +47,7 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       reporter: ['text-summary', 'json-summary'],
-      include: ['packages/*/src/**/*.ts'],
+      include: ['packages/*/src/**/*.ts', 'apps/*/src/**/*.ts'],
       exclude: ['packages/testkit/**', '**/index.ts'],
       thresholds: {
         'packages/async-utils/src/**': { lines: 95, branches: 70 },
@@ -58,6 +59,7 @@ export default defineConfig({
         'packages/outbox/src/**': { lines: 80, branches: 70 },
         'packages/contract/src/**': { lines: 80, branches: 70 },
         'packages/orchestrator/src/**': { lines: 80, branches: 70 },
+        'apps/server/src/**': { lines: 80, branches: 70 },
         'packages/orchestrator/src/inline-fast-path-runner.ts': { lines: 85 },
         'packages/orchestrator/src/operation-handle.ts': { lines: 90 },
       },

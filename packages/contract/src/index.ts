@@ -4,13 +4,7 @@
  *
  * @packageDocumentation
  */
-export {
-  type HttpAnswer,
-  type HttpRoute,
-  OPERATION_ROUTES,
-  OPERATIONS_PATH,
-  type Role,
-} from './operation-routes.js';
+export { OPERATION_ROUTES } from './operation-routes.js';
 export {
   AcceptedAnswer,
   CancelAnswer,
@@ -30,4 +24,9 @@ export {
   StatusQuery,
   SubmitRequest,
 } from './operations.js';
-export { FieldError, PROBLEM_CONTENT_TYPE, Problem, toProblem } from './problem.js';
+export { type HttpMethod, type MethodAndPath, PATHS, type RouteId } from './paths.js';
+export { FieldError, fieldErrorsOf, PROBLEM_CONTENT_TYPE, Problem, toProblem } from './problem.js';
+export { type HttpAnswer, type HttpRoute, ROLES, type Role, type RouteSpec, type Tenancy } from './route.js';
+export { type AnswerOf, type RequestOf, ROUTES } from './routes.js';
+export { CallerBody, HealthBody, HealthCheck } from './system.js';
+export { SYSTEM_ROUTES } from './system-routes.js';

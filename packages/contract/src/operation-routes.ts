@@ -11,66 +11,17 @@ import {
   StatusQuery,
   SubmitRequest,
 } from './operations.js';
-import { PROBLEM_CONTENT_TYPE, Problem } from './problem.js';
+import { defineRoute, json, problems, UNAVAILABLE } from './route.js';
 
-/** What a caller must be allowed: `read` to look, `operate` to change something too. */
-export type Role = 'read' | 'operate';
-
-/** One possible answer. */
-export interface HttpAnswer {
-  readonly description: string;
-  readonly contentType: string;
-  readonly schema: z.ZodType;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-}
-
-/** One thing that can be asked over HTTP: enough to write its OpenAPI text. */
-export interface HttpRoute {
-  readonly id: string;
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  /** With `{name}` for parameters. */
-  readonly path: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly role: Role;
-  readonly params?: z.ZodObject | undefined;
-  readonly query?: z.ZodObject | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly body?: z.ZodObject | undefined;
-  /** By status. */
-  readonly answers: Readonly<Record<number, HttpAnswer>>;
-}
-
-/** Where the operations are, unless the server says another place. */
-export const OPERATIONS_PATH = '/api/operations';
-
-const json = (description: string, schema: z.ZodType, headers?: Record<string, string>): HttpAnswer => ({
-  description,
-  contentType: 'application/json',
-  schema,
-  headers,
-});
-
-const problems = (descriptions: Readonly<Record<number, string>>): Record<number, HttpAnswer> =>
-  Object.fromEntries(
-    Object.entries({ ...descriptions, 500: 'INTERNAL: something unexpected; no details.' }).map(
-      ([status, description]) => [
-        status,
-        { description, contentType: PROBLEM_CONTENT_TYPE, schema: Problem },
-      ],
-    ),
-  );
-
-const UNAVAILABLE = 'The store is away; Retry-After says when to come back.';
+const tag = 'Operations';
 const NOT_FOUND = 'OPERATION_NOT_FOUND: there is none of this id, or it is another tenant’s.';
 const params = z.object({ opId: OpIdText });
 
 /** Everything that can be asked about operations. */
-export const OPERATION_ROUTES: readonly HttpRoute[] = [
-  {
-    id: 'submitOperation',
-    method: 'POST',
-    path: OPERATIONS_PATH,
+export const OPERATION_ROUTES = {
+  submitOperation: defineRoute('submitOperation', {
+    tag,
+    tenancy: 'own',
     summary: 'Submit a command',
     description:
       'Answers 200 with the outcome when the work ends inside the time budget, else 202 with a status URL while the work goes on. ' +
@@ -102,11 +53,10 @@ export const OPERATION_ROUTES: readonly HttpRoute[] = [
         503: 'STORE_UNAVAILABLE: it may have been accepted, repeat the same key. STORE_FULL, CB_OPEN, BULKHEAD_FULL: nothing was stored. Retry-After says when to come back.',
       }),
     },
-  },
-  {
-    id: 'listOperations',
-    method: 'GET',
-    path: OPERATIONS_PATH,
+  }),
+  listOperations: defineRoute('listOperations', {
+    tag,
+    tenancy: 'own',
     summary: 'List operations',
     description: 'Newest first, filtered; the caller’s tenant only.',
     role: 'read',
@@ -115,11 +65,10 @@ export const OPERATION_ROUTES: readonly HttpRoute[] = [
       200: json('A page.', OperationPage),
       ...problems({ 400: 'REQUEST_INVALID; ID_INVALID: the cursor is not one of ours.', 503: UNAVAILABLE }),
     },
-  },
-  {
-    id: 'getOperationStatus',
-    method: 'GET',
-    path: `${OPERATIONS_PATH}/{opId}/status`,
+  }),
+  getOperationStatus: defineRoute('getOperationStatus', {
+    tag,
+    tenancy: 'own',
     summary: 'Look at an operation',
     description: 'With wait it answers as soon as the operation has ended, at the latest after that time.',
     role: 'read',
@@ -131,11 +80,10 @@ export const OPERATION_ROUTES: readonly HttpRoute[] = [
       }),
       ...problems({ 400: 'REQUEST_INVALID.', 404: NOT_FOUND, 503: UNAVAILABLE }),
     },
-  },
-  {
-    id: 'watchOperation',
-    method: 'GET',
-    path: `${OPERATIONS_PATH}/{opId}/events`,
+  }),
+  watchOperation: defineRoute('watchOperation', {
+    tag,
+    tenancy: 'own',
     summary: 'Watch an operation',
     description:
       'Server-sent events: start (the operation as it is), change (each change), end (then the stream closes); data is the operation as JSON.',
@@ -145,11 +93,10 @@ export const OPERATION_ROUTES: readonly HttpRoute[] = [
       200: { description: 'The stream.', contentType: 'text/event-stream', schema: OperationEvent },
       ...problems({ 404: NOT_FOUND, 503: UNAVAILABLE }),
     },
-  },
-  {
-    id: 'cancelOperation',
-    method: 'DELETE',
-    path: `${OPERATIONS_PATH}/{opId}`,
+  }),
+  cancelOperation: defineRoute('cancelOperation', {
+    tag,
+    tenancy: 'own',
     summary: 'Cancel an operation',
     description:
       'Ends it as FAILED with the error code CANCELLED, and the work behind it. One that has ended stays as it is. May be repeated.',
@@ -159,5 +106,5 @@ export const OPERATION_ROUTES: readonly HttpRoute[] = [
       200: json('The operation after it.', CancelAnswer),
       ...problems({ 404: NOT_FOUND, 503: UNAVAILABLE }),
     },
-  },
-];
+  }),
+} as const;

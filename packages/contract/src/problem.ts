@@ -25,6 +25,34 @@ export const Problem = z.object({
 /** An error over HTTP (RFC 9457). */
 export type Problem = z.infer<typeof Problem>;
 
+/** What zod says of a value. */
+interface Issue {
+  readonly code?: string | undefined;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly keys?: readonly string[];
+}
+
+const FIELD_NAME_CHARACTERS_MAX = 200;
+
+/**
+ * What is wrong with a request, field by field, from what zod says of it.
+ * @param issues - of its error.
+ */
+export const fieldErrorsOf = (issues: readonly Issue[]): FieldError[] =>
+  issues
+    .flatMap(({ code, path, message, keys = [] }) => {
+      const at = path.map(String);
+      return code === 'unrecognized_keys'
+        ? keys.map((key) => ({ field: [...at, key].join('.'), message: 'is not known here' }))
+        : [{ field: at.join('.'), message }];
+    })
+    // Before they are compared with each other: a body may hold a million.
+    .slice(0, FIELD_ERRORS_MAX)
+    .map(({ field, message }) => ({ field: field.slice(0, FIELD_NAME_CHARACTERS_MAX), message }))
+    // One of each field: what is empty is blank, too.
+    .filter(({ field }, index, all) => all.findIndex((other) => other.field === field) === index);
+
 /** More of them help nobody, and a hostile body may hold a million. */
 const FIELD_ERRORS_MAX = 50;
 

@@ -1,4 +1,4 @@
-import { ListQuery, StatusQuery, SubmitRequest } from '@millrace/contract';
+import { type FieldError, fieldErrorsOf, ListQuery, StatusQuery, SubmitRequest } from '@millrace/contract';
 import { printable } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
 import type { CommandInput, OperationFilter } from '../model.js';
@@ -12,21 +12,6 @@ export interface SubmitInput {
   readonly timeBudgetMs: number | undefined;
 }
 
-/** One thing that is wrong with a request. */
-interface Complaint {
-  readonly field: string;
-  readonly message: string;
-}
-
-/** What zod says of a value. */
-interface Issue {
-  readonly code?: string | undefined;
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-  readonly keys?: readonly string[];
-}
-
-const COMPLAINTS_MAX = 20;
 /** Longest wait of a long poll: below the time that proxies allow a request, usually 60 s. */
 const LONG_POLL_MAX_MS = 30_000;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
@@ -39,7 +24,7 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
  */
 export function readSubmit(body: unknown, key: string | undefined): SubmitInput {
   const { success, data, error } = SubmitRequest.safeParse(body);
-  const complaints = success ? [] : complaintsOf(error.issues);
+  const complaints = success ? [] : fieldErrorsOf(error.issues);
   const own = (body as { idemKey?: unknown } | null | undefined)?.idemKey;
   if (key !== undefined && own !== undefined && own !== key)
     complaints.push({
@@ -98,28 +83,18 @@ function checked<T>(
   schema: {
     safeParse(
       value: unknown,
-    ): { success: true; data: T } | { success: false; error: { issues: readonly Issue[] } };
+    ):
+      | { success: true; data: T }
+      | { success: false; error: { issues: Parameters<typeof fieldErrorsOf>[0] } };
   },
   value: unknown,
 ): T {
   const result = schema.safeParse(value);
-  if (!result.success) throw refusal('REQUEST_INVALID', complaintsOf(result.error.issues));
+  if (!result.success) throw refusal('REQUEST_INVALID', fieldErrorsOf(result.error.issues));
   return result.data;
 }
 
-const complaintsOf = (issues: readonly Issue[]): Complaint[] =>
-  issues
-    .flatMap(({ code, path, message, keys = [] }) =>
-      code === 'unrecognized_keys'
-        ? keys.map((key) => ({ field: printable(key), message: 'is not known here' }))
-        : [{ field: path.map(String).join('.'), message }],
-    )
-    // Before they are compared with each other: a body may hold a million.
-    .slice(0, COMPLAINTS_MAX)
-    // One of each field: what is empty is blank, too.
-    .filter(({ field }, index, all) => all.findIndex((other) => other.field === field) === index);
-
-function refusal(code: 'COMMAND_INVALID' | 'REQUEST_INVALID', errors: readonly Complaint[]) {
+function refusal(code: 'COMMAND_INVALID' | 'REQUEST_INVALID', errors: readonly FieldError[]) {
   const problems = errors
     .map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))
     .join('; ');

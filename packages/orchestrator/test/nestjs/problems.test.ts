@@ -172,7 +172,7 @@ describe('orchestrator FR-5: every problem has its code and status', () => {
   });
 
   it('orchestrator FR-5: every route of the contract is served, and answers as the contract says', async () => {
-    for (const { method, path, answers } of OPERATION_ROUTES) {
+    for (const { method, path, answers } of Object.values(OPERATION_ROUTES)) {
       const init = method === 'POST' ? { body: '{}', headers: { 'content-type': 'application/json' } } : {};
       const response = await served.ask(path.replace('{opId}', UNKNOWN), { method, ...init });
       const { code } = (await response.json()) as { code?: string };

@@ -1,0 +1,50 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { toWorkError } from '@millrace/foundation';
+import { type AppFactory, type AppParts, type AppServices, partsOf } from '../define-app.js';
+import { ERRORS } from '../errors.js';
+
+/**
+ * Loads the module of an application.
+ * @param file - its path.
+ * @returns what was given to defineApp.
+ * @throws MillraceError `APP_INVALID`.
+ */
+export async function loadApp(file: string): Promise<AppParts | AppFactory> {
+  const refuse = (reason: string, cause?: unknown) =>
+    ERRORS.create('APP_INVALID', { file, reason }, { cause });
+  let module: { readonly default?: unknown; readonly app?: unknown };
+  try {
+    module = await import(pathToFileURL(resolve(file)).href);
+  } catch (error) {
+    throw refuse(`it cannot be loaded: ${toWorkError(error).message}`, error);
+  }
+  const parts = partsOf(module.default) ?? partsOf(module.app);
+  if (!parts) throw refuse("it must export defineApp(…) as default, or as 'app'");
+  return parts;
+}
+
+/** An application with everything in place. */
+export type ResolvedApp = {
+  readonly [K in Exclude<keyof AppParts, 'chat'>]-?: NonNullable<AppParts[K]>;
+} & Pick<AppParts, 'chat'>;
+
+const KEYS = ['processors', 'aggregators', 'dags', 'routes', 'resources', 'chat'];
+
+/**
+ * The parts of an application, all of them.
+ * @param given - to defineApp.
+ * @param services - for one that is a function.
+ * @param file - for messages.
+ * @throws MillraceError `APP_INVALID`.
+ */
+export function resolveApp(given: AppParts | AppFactory, services: AppServices, file = 'given'): ResolvedApp {
+  const parts = typeof given === 'function' ? given(services) : given;
+  const refuse = (reason: string) => ERRORS.create('APP_INVALID', { file, reason });
+  if (typeof parts !== 'object' || parts === null)
+    throw refuse('defineApp needs an object, or a function that returns one');
+  const unknown = Object.keys(parts).find((key) => !KEYS.includes(key));
+  if (unknown !== undefined) throw refuse(`defineApp knows no '${unknown}'; known: ${KEYS.join(', ')}`);
+  const { processors = [], aggregators = [], dags = [], routes = {}, resources = {}, chat } = parts;
+  return { processors, aggregators, dags, routes, resources, chat };
+}

@@ -1,0 +1,88 @@
+import { fieldErrorsOf, type HttpRoute, type RouteSpec } from '@millrace/contract';
+import { ERRORS as ORCHESTRATOR_ERRORS } from '@millrace/orchestrator';
+import {
+  applyDecorators,
+  createParamDecorator,
+  HttpCode,
+  RequestMapping,
+  RequestMethod,
+} from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { Caller } from '../security/caller.js';
+import { callerOf } from './caller-of.js';
+import { patternOf, routeOf } from './route-of.js';
+
+type Read<S> = S extends z.ZodType ? z.output<S> : undefined;
+
+/** A request that was checked against its row of the table of routes. */
+export interface Asked<R extends RouteSpec> {
+  readonly params: Read<R['params']>;
+  readonly query: Read<R['query']>;
+  readonly body: Read<R['body']>;
+  readonly caller: Caller;
+  /** W3C trace context, where it is well formed. */
+  readonly traceparent: string | undefined;
+}
+
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/**
+ * Serves a row of the table of routes: its method, its path, its status.
+ * @param route - the row.
+ */
+export function Serve(route: HttpRoute): MethodDecorator {
+  const status =
+    Object.keys(route.answers)
+      .map(Number)
+      .find((code) => code < 300) ?? 200;
+  return applyDecorators(
+    RequestMapping({ path: patternOf(route), method: RequestMethod[route.method] }),
+    HttpCode(status),
+  );
+}
+
+/** The parameter that holds the request, checked: see Asked. */
+export const Ask = createParamDecorator<void>((_, context) =>
+  readAsked(context.switchToHttp().getRequest<FastifyRequest>()),
+);
+
+/**
+ * Checks a request against its row of the table of routes.
+ * @param request - of Fastify.
+ * @throws MillraceError `REQUEST_INVALID`: each field, in `details.errors`.
+ */
+export function readAsked(request: FastifyRequest): Asked<RouteSpec> {
+  const route = routeOf(request.method, request.routeOptions.url);
+  const { traceparent } = request.headers;
+  return {
+    params: checked(route?.params, request.params) as never,
+    query: checked(route?.query, request.query) as never,
+    // A body of lines is read while it comes.
+    body: (isNdjson(request) ? undefined : checked(route?.body, request.body)) as never,
+    caller: callerOf(request),
+    traceparent: typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined,
+  };
+}
+
+/** The content type of bodies that are lines of JSON. */
+export const NDJSON = 'application/x-ndjson';
+
+/**
+ * Whether the body of a request is lines of JSON.
+ * @param request - of Fastify.
+ */
+export const isNdjson = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
+  headers['content-type']?.split(';')[0]?.trim().toLowerCase() === NDJSON;
+
+function checked(schema: z.ZodType | undefined, value: unknown): unknown {
+  if (!schema) return undefined;
+  const { success, data, error } = schema.safeParse(value ?? {});
+  if (success) return data;
+  const errors = fieldErrorsOf(error.issues);
+  const problems = errors
+    .map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))
+    .join('; ');
+  const details = { problems, errors };
+  throw ORCHESTRATOR_ERRORS.create('REQUEST_INVALID', details);
+}

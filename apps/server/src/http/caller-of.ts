@@ -1,0 +1,23 @@
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '../security/caller.js';
+
+const CALLERS = new WeakMap<object, Caller>();
+
+/**
+ * Who sent a request; known after its key was checked.
+ * @param request - of Fastify.
+ */
+export function callerOf(request: FastifyRequest): Caller {
+  const caller = CALLERS.get(request);
+  if (!caller) throw new TypeError(`Nobody has checked who sent ${request.method} ${request.url}`);
+  return caller;
+}
+
+/**
+ * Notes who sent a request.
+ * @param request - of Fastify.
+ * @param caller - who.
+ */
+export function noteCaller(request: FastifyRequest, caller: Caller): void {
+  CALLERS.set(request, caller);
+}

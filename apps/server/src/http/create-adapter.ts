@@ -1,0 +1,104 @@
+import type { Socket } from 'node:net';
+import helmet from '@fastify/helmet';
+import rateLimit from '@fastify/rate-limit';
+import { PROBLEM_CONTENT_TYPE, toProblem } from '@millrace/contract';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerConfig } from '../config/model.js';
+import { ERRORS } from '../errors.js';
+import { NDJSON } from './asked.js';
+import { callerOf } from './caller-of.js';
+import { addGate, type GateEnvironment } from './gate.js';
+import { routeOf } from './route-of.js';
+
+/** Longer than any id, as a URL writes it. */
+const PARAMETER_CHARACTERS_MAX = 2_048;
+/** A request whose head does not come in this time is no request. */
+const HEAD_TIMEOUT_MS = 10_000;
+
+/** What an HTTP server is made of. */
+export interface HttpEnvironment extends GateEnvironment {
+  readonly limits: ServerConfig['limits'];
+}
+
+/**
+ * Makes the HTTP server: parsers, headers, limits and the gate; Nest adds the routes.
+ * @param environment - see HttpEnvironment.
+ */
+export async function createAdapter(environment: HttpEnvironment): Promise<FastifyAdapter> {
+  const { limits } = environment;
+  const adapter = new FastifyAdapter({
+    bodyLimit: limits.bodyBytesMax,
+    exposeHeadRoutes: false,
+    // Whoever is still being answered when everything has stopped is cut off; SSE clients would stay for ever.
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: PARAMETER_CHARACTERS_MAX },
+    requestTimeout: 0,
+    connectionTimeout: 0,
+    http: { headersTimeout: HEAD_TIMEOUT_MS },
+    frameworkErrors: (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) => {
+      const problem = problemOf(error.statusCode ?? 400, 'BAD_REQUEST', 'The address cannot be read');
+      reply.code(problem.status).type(PROBLEM_CONTENT_TYPE).send(JSON.stringify(problem));
+    },
+    clientErrorHandler: answerUnreadable,
+  });
+  const fastify = adapter.getInstance() as unknown as FastifyInstance;
+  fastify.removeContentTypeParser('text/plain');
+  fastify.addContentTypeParser(NDJSON, (_request, payload, done) => done(null, payload));
+  addGate(fastify, environment);
+  await fastify.register(helmet, HEADERS);
+  if (limits.requestsPerSecond > 0) await fastify.register(rateLimit, rateLimitOf(limits.requestsPerSecond));
+  return adapter;
+}
+
+const SELF = ["'self'"];
+const NONE = ["'none'"];
+
+/** Nothing from anywhere else, nothing inline, no frames. */
+const HEADERS = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: NONE,
+      scriptSrc: SELF,
+      styleSrc: SELF,
+      imgSrc: [...SELF, 'data:'],
+      fontSrc: SELF,
+      connectSrc: SELF,
+      baseUri: NONE,
+      formAction: NONE,
+      frameAncestors: NONE,
+    },
+  },
+  // Whoever ends TLS says so; this server speaks HTTP.
+  strictTransportSecurity: false,
+  crossOriginEmbedderPolicy: false,
+} as const;
+
+const rateLimitOf = (max: number) => ({
+  max,
+  timeWindow: 1_000,
+  keyGenerator: (request: FastifyRequest) => {
+    const { name } = callerOf(request);
+    return name === 'local' || name === 'anybody' ? request.ip : `key ${name}`;
+  },
+  allowList: (request: FastifyRequest) => routeOf(request.method, request.routeOptions.url)?.role === 'none',
+  errorResponseBuilder: () => ERRORS.create('TOO_MANY_REQUESTS', { max }, { retryAfterMs: 1_000 }),
+});
+
+function problemOf(status: number, code: string, message: string) {
+  return toProblem({ status, code, retryable: false, message });
+}
+
+/** What is no HTTP at all, or has too long a head: Fastify has no request to answer. */
+function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const isLong = error.code === 'HPE_HEADER_OVERFLOW';
+  const problem = isLong
+    ? problemOf(431, 'HEADERS_TOO_LARGE', 'The head of the request is too large')
+    : problemOf(400, 'BAD_REQUEST', 'The request cannot be read');
+  const body = JSON.stringify(problem);
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${problem.title}\r\ncontent-type: ${PROBLEM_CONTENT_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}

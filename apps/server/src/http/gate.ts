@@ -1,0 +1,64 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ERRORS } from '../errors.js';
+import type { ApiKeys } from '../security/api-keys.js';
+import { type Caller, LOCAL_CALLER } from '../security/caller.js';
+import { refusalOf } from '../security/judge-caller.js';
+import { originRefusal } from '../security/judge-origin.js';
+import { noteCaller } from './caller-of.js';
+import type { Draining } from './draining.js';
+import { routeOf } from './route-of.js';
+import type { Streams } from './streams.js';
+
+/** What the gate judges by. */
+export interface GateEnvironment {
+  readonly keys: ApiKeys;
+  readonly isEmbedded: boolean;
+  readonly draining: Draining;
+  readonly streams: Streams;
+}
+
+const BEARER = /^Bearer +(\S+)$/i;
+
+/**
+ * Judges every request before anything of its body is read: where it comes from, who sent it, whether its route is for them.
+ * A path without a row in the table of routes cannot be served at all.
+ * @param fastify - before it has routes.
+ * @param environment - see GateEnvironment.
+ */
+export function addGate(fastify: FastifyInstance, environment: GateEnvironment): void {
+  fastify.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat())
+      if (one !== 'OPTIONS' && one !== 'HEAD' && !routeOf(one, url))
+        throw new TypeError(`${one} ${url} has no row in ROUTES of @millrace/contract`);
+  });
+  fastify.addHook('onRequest', async (request, reply) => judge(request, reply, environment));
+}
+
+function judge(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { keys, isEmbedded, draining, streams }: GateEnvironment,
+): void {
+  const hasKeys = keys.size > 0;
+  const foreign = originRefusal(request, { hasKeys });
+  if (foreign) throw foreign;
+  const route = routeOf(request.method, request.routeOptions.url);
+  // Nobody serves it: 404, from what stands behind.
+  if (!route) return;
+  const caller = hasKeys ? keyOf(request, keys) : LOCAL_CALLER;
+  const refusal = refusalOf(route, caller, { isEmbedded });
+  if (refusal) throw refusal;
+  noteCaller(request, caller ?? ANYBODY);
+  if (route.role !== 'none') draining.enter(reply);
+  if (route.streams) streams.enter(reply);
+}
+
+/** Who needs no key. */
+const ANYBODY: Caller = Object.freeze({ name: 'anybody', role: 'none', tenant: undefined });
+
+function keyOf({ headers: { authorization } }: FastifyRequest, keys: ApiKeys): Caller | undefined {
+  if (authorization === undefined) return undefined;
+  const caller = keys.find(BEARER.exec(authorization)?.[1] ?? '');
+  if (!caller) throw ERRORS.create('UNAUTHENTICATED', {});
+  return caller;
+}

@@ -1,0 +1,107 @@
+import type { Clock } from '@millrace/foundation';
+import type { FastifyReply } from 'fastify';
+import { ERRORS } from '../errors.js';
+
+/** How many streams there may be, and how patient they are. */
+export interface StreamsOptions {
+  readonly streamsMax: number;
+  /** A client that takes nothing for so long is dropped. */
+  readonly streamStallMs: number;
+}
+
+/** Looks at each client a few times in the time that it may stall. */
+const LOOKS_PER_STALL = 4;
+
+interface Open {
+  readonly raw: FastifyReply['raw'];
+  /** What Node still holds for the client, and since when it has been the same. */
+  held: number;
+  since: number;
+}
+
+/**
+ * The streams of events that are open, whichever route they belong to: how many there are, that no client which has stopped
+ * reading is kept, and that all of them end when the server does.
+ */
+export class Streams {
+  readonly #options: StreamsOptions;
+  readonly #clock: Clock;
+  readonly #open = new Set<Open>();
+  #cancel: (() => void) | undefined;
+  #dropped = 0;
+
+  /**
+   * @param options - see StreamsOptions.
+   * @param clock - times stalls.
+   */
+  constructor(options: StreamsOptions, clock: Clock) {
+    this.#options = options;
+    this.#clock = clock;
+  }
+
+  /** Streams that are open. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Clients that were dropped because they did not read. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /**
+   * Counts a stream until its connection is closed.
+   * @param reply - that will carry it.
+   * @throws MillraceError `STREAMS_FULL`.
+   */
+  enter({ raw }: Pick<FastifyReply, 'raw'>): void {
+    if (this.#open.size >= this.#options.streamsMax)
+      throw ERRORS.create('STREAMS_FULL', { streams: this.#open.size }, { retryAfterMs: 5_000 });
+    const open: Open = { raw, held: 0, since: this.#clock.monotonicMs() };
+    this.#open.add(open);
+    raw.once('close', () => this.#open.delete(open));
+    this.#lookLater();
+  }
+
+  /** Ends all streams; clients that do not read are cut off. */
+  end(): void {
+    for (const { raw } of this.#open) {
+      raw.end();
+      if (raw.writableNeedDrain) raw.destroy();
+    }
+  }
+
+  /** Ends the looking. */
+  stop(): void {
+    this.end();
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
+  #lookLater(): void {
+    if (this.#cancel || this.#open.size === 0) return;
+    this.#cancel = this.#clock.setTimer(
+      this.#options.streamStallMs / LOOKS_PER_STALL,
+      () => {
+        this.#cancel = undefined;
+        this.#dropStalled();
+        this.#lookLater();
+      },
+      { unref: true },
+    );
+  }
+
+  #dropStalled(): void {
+    const now = this.#clock.monotonicMs();
+    for (const open of this.#open) {
+      const held = open.raw.writableLength;
+      if (held === 0 || held !== open.held) {
+        open.held = held;
+        open.since = now;
+      } else if (now - open.since >= this.#options.streamStallMs) {
+        this.#dropped++;
+        open.raw.destroy();
+      }
+    }
+  }
+}

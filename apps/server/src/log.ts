@@ -1,0 +1,62 @@
+import type { Writable } from 'node:stream';
+import type { Logger } from '@millrace/foundation';
+import type { LoggerService } from '@nestjs/common';
+import { type Logger as Pino, pino } from 'pino';
+
+/** Shorter ones are found in too many innocent places. */
+const SECRET_CHARACTERS_MIN = 6;
+
+/**
+ * Makes the log of a server: lines of JSON, without any of its secrets, wherever they come from.
+ * @param options - the level; texts that must never be seen; where the lines go.
+ */
+export function createLog(options: {
+  readonly level: string;
+  readonly secrets: readonly string[];
+  readonly destination: Pick<Writable, 'write'>;
+}): Pino {
+  const { level, secrets, destination } = options;
+  const hidden = secrets.filter((secret) => secret.length >= SECRET_CHARACTERS_MIN);
+  const write = (line: string) => {
+    let shown = line;
+    for (const secret of hidden) shown = shown.replaceAll(secret, '[secret]');
+    destination.write(shown);
+  };
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write });
+}
+
+/**
+ * The log as the parts write to it.
+ * @param log - of the server.
+ */
+export function partLog(log: Pino): Logger {
+  return {
+    debug: (fields, message) => log.debug(fields, message),
+    info: (fields, message) => log.info(fields, message),
+    warn: (fields, message) => log.warn(fields, message),
+    error: (fields, message) => log.error(fields, message),
+    child: (fields) => partLog(log.child(fields)),
+  };
+}
+
+/**
+ * The log as Nest writes to it. What Nest says while it starts (each module, each route) is for whoever debugs.
+ * @param log - of the server.
+ */
+export function nestLog(log: Pino): LoggerService {
+  const line = (message: unknown, rest: readonly unknown[]): [object, string] => {
+    const context = rest.at(-1);
+    const fields = typeof context === 'string' ? { context } : {};
+    if (typeof message !== 'object' || message === null) return [fields, String(message)];
+    const { message: text, ...more } = message as { message?: unknown };
+    return [{ ...fields, ...more }, String(text ?? '')];
+  };
+  return {
+    log: (message, ...rest) => log.debug(...line(message, rest)),
+    debug: (message, ...rest) => log.debug(...line(message, rest)),
+    verbose: (message, ...rest) => log.trace(...line(message, rest)),
+    warn: (message, ...rest) => log.warn(...line(message, rest)),
+    error: (message, ...rest) => log.error(...line(message, rest)),
+    fatal: (message, ...rest) => log.fatal(...line(message, rest)),
+  };
+}

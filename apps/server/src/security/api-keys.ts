@@ -1,0 +1,62 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { ERRORS } from '../errors.js';
+import type { Caller } from './caller.js';
+
+const ROLES = ['read', 'operate', 'admin'] as const;
+const SECRET_CHARACTERS_MIN = 24;
+
+interface ApiKey {
+  readonly caller: Caller;
+  readonly hash: Buffer;
+}
+
+/** The keys of a server. Secrets are kept as hashes only. */
+export class ApiKeys {
+  readonly #keys: readonly ApiKey[];
+
+  /**
+   * @param text - `name:role[:tenant]:secret`, separated by commas; empty for none.
+   * @throws MillraceError `CONFIG_INVALID`; it names the key, never its secret.
+   */
+  constructor(text: string) {
+    this.#keys = text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '')
+      .map(parseKey);
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#keys.length;
+  }
+
+  /**
+   * Whose secret it is. Takes the same time for every secret of one length, right or wrong.
+   * @param secret - what a caller sent.
+   */
+  find(secret: string): Caller | undefined {
+    const hash = hashOf(secret);
+    let found: Caller | undefined;
+    for (const key of this.#keys) if (timingSafeEqual(key.hash, hash)) found ??= key.caller;
+    return found;
+  }
+}
+
+const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+
+function parseKey(text: string, index: number): ApiKey {
+  const parts = text.split(':');
+  const [name = '', role = ''] = parts;
+  const secret = parts.at(-1) ?? '';
+  const tenant = parts.length === 4 ? parts[2] : undefined;
+  const refuse = (reason: string) =>
+    ERRORS.create('CONFIG_INVALID', { problems: `apiKeys: key ${index + 1} ${reason}` });
+  if (parts.length < 3 || parts.length > 4) throw refuse('must be name:role[:tenant]:secret');
+  if (!/^[\w.@-]{1,100}$/.test(name)) throw refuse('needs a name of letters, digits and . _ @ -');
+  if (!ROLES.some((known) => known === role)) throw refuse(`(${name}) needs the role read, operate or admin`);
+  if (tenant === '') throw refuse(`(${name}) has an empty tenant; leave it out for all tenants`);
+  if (secret.length < SECRET_CHARACTERS_MIN)
+    throw refuse(`(${name}) needs a secret of at least ${SECRET_CHARACTERS_MIN} characters`);
+  return { caller: Object.freeze({ name, role: role as Caller['role'], tenant }), hash: hashOf(secret) };
+}

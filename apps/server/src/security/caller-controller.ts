@@ -1,0 +1,33 @@
+import { type CallerBody, SYSTEM_ROUTES } from '@millrace/contract';
+import { Controller, Inject } from '@nestjs/common';
+import { PARTS, type ServerParts } from '../compose/parts.js';
+import { isEmbedded } from '../config/model.js';
+import { Ask, type Asked, Serve } from '../http/asked.js';
+
+/** Tells callers who they are. */
+@Controller()
+export class CallerController {
+  readonly #parts: ServerParts;
+
+  /**
+   * Called by Nest.
+   * @param parts - of the server.
+   */
+  constructor(@Inject(PARTS) parts: ServerParts) {
+    this.#parts = parts;
+  }
+
+  /** See the route. */
+  @Serve(SYSTEM_ROUTES.getCaller)
+  caller(@Ask() { caller }: Asked<typeof SYSTEM_ROUTES.getCaller>): CallerBody {
+    const { name, role, tenant } = caller;
+    const { config, version } = this.#parts;
+    return {
+      name,
+      role: role as CallerBody['role'],
+      tenant: tenant ?? null,
+      version,
+      embedded: isEmbedded(config),
+    };
+  }
+}
