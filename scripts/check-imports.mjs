@@ -27,8 +27,9 @@ export function importProblems(files, entries = publicEntries()) {
 /** Everything that the exports maps of our packages allow to import. */
 function publicEntries() {
   return new Set(
-    filesBelow('packages')
-      .filter((path) => /^packages\/[^/]+\/package\.json$/.test(path))
+    ['packages', 'apps']
+      .flatMap(filesBelow)
+      .filter((path) => /^(packages|apps)\/[^/]+\/package\.json$/.test(path))
       .map((path) => JSON.parse(readFileSync(join(root, path), 'utf8')))
       .flatMap(({ name, exports }) => Object.keys(exports).map((subpath) => posix.join(name, subpath))),
   );
@@ -39,7 +40,7 @@ function facadeProblems(file, entries) {
   const [own] = /^(packages|apps)\/[^/]+\//.exec(file.path) ?? [];
   return file.imports.flatMap(({ from, at }) => {
     const target = from.startsWith('.') ? resolveRelative(file.path, from) : '';
-    const behind = /^packages\/[^/]+\/src\//.test(target) && !(own && target.startsWith(own));
+    const behind = /^(packages|apps)\/[^/]+\/src\//.test(target) && !(own && target.startsWith(own));
     const unknown = from.startsWith(OURS) && !entries.has(from);
     return behind || unknown
       ? [`${file.path}:${file.lineOf(at)}: ${from} is behind a facade; import what the package exports`]

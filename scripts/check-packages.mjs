@@ -25,8 +25,8 @@ async function packageProblems(folder) {
   return problems;
 }
 
-const folders = readdirSync(join(root, 'packages'))
-  .map((name) => join(root, 'packages', name))
+const folders = ['packages', 'apps']
+  .flatMap((place) => readdirSync(join(root, place)).map((name) => join(root, place, name)))
   .filter((folder) => existsSync(join(folder, 'package.json')))
   .filter((folder) => !JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).private);
 

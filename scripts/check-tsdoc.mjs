@@ -5,15 +5,18 @@ import { report, sourceFiles } from './source-files.mjs';
 
 /** The source files behind the exports map of every published package. */
 export function entryPoints() {
-  return readdirSync(join(root, 'packages')).flatMap((name) => {
-    const path = join(root, 'packages', name, 'package.json');
+  const folders = ['packages', 'apps'].flatMap((place) =>
+    readdirSync(join(root, place)).map((name) => posix.join(place, name)),
+  );
+  return folders.flatMap((folder) => {
+    const path = join(root, folder, 'package.json');
     if (!existsSync(path)) return [];
     const manifest = JSON.parse(readFileSync(path, 'utf8'));
     if (manifest.private) return [];
     return Object.values(manifest.exports)
       .map((target) => target['@millrace/source'])
       .filter(Boolean)
-      .map((target) => posix.join('packages', name, target));
+      .map((target) => posix.join(folder, target));
   });
 }
 

@@ -11,7 +11,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** `code | package | HTTP | retryable` of every registry in the repository. */
 async function registered(): Promise<string[]> {
-  const paths = readdirSync(`${root}packages`).map((name) => `${root}packages/${name}/src/errors.ts`);
+  const paths = ['packages', 'apps'].flatMap((place) =>
+    readdirSync(`${root}${place}`).map((name) => `${root}${place}/${name}/src/errors.ts`),
+  );
   const modules = await Promise.all(
     paths.filter((path) => existsSync(path)).map((path) => import(path) as Promise<{ ERRORS: Registry }>),
   );

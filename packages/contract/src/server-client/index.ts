@@ -1,0 +1,18 @@
+/**
+ * A typed client of everything that a server can be asked, for browsers and Node. It holds no zod: a page that imports it stays
+ * small.
+ *
+ * @packageDocumentation
+ */
+export type { ClientOptions } from '../client/http.js';
+export { ProblemError } from '../client/problem-error.js';
+export type { ServerEvent } from '../client/read-events.js';
+export type { Problem } from '../problem.js';
+export type { AnswerOf, RequestOf } from '../routes.js';
+export {
+  type CallRequest,
+  createServerClient,
+  type ServerCallOptions,
+  type ServerClient,
+  type ServerRouteId,
+} from './server-client.js';

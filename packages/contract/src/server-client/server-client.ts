@@ -1,0 +1,88 @@
+import { type CallOptions, createClient, type OperationsClient } from '../client/client.js';
+import { type ClientOptions, Http, type HttpRequest } from '../client/http.js';
+import type { ServerEvent } from '../client/read-events.js';
+import { PATHS, type RouteId } from '../paths.js';
+import type { AnswerOf, RequestOf, ROUTES } from '../routes.js';
+import { randomKey } from '../system/timing.js';
+
+/** The routes that a server has. */
+export type ServerRouteId = RouteId & keyof typeof ROUTES;
+
+/** The members of a request that a route needs; the others may be left out. */
+type Needed<R> = { [K in keyof R as undefined extends R[K] ? never : K]: R[K] } & {
+  [K in keyof R as undefined extends R[K] ? K : never]?: R[K];
+};
+
+/** What a call carries: `params`, `query` and `body`, as far as its route has them. */
+export type CallRequest<Id extends ServerRouteId> = Needed<RequestOf<Id>>;
+
+/** How one call is made. */
+export interface ServerCallOptions extends CallOptions {
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Everything that a server can be asked, typed by its table of routes. Every call throws ProblemError when the server refuses. */
+export interface ServerClient {
+  /** Commands and their operations, with waiting. */
+  readonly operations: OperationsClient;
+  /** Asks a route and reads its JSON. Sent again after a lost answer, except where that would do something twice. */
+  call<Id extends ServerRouteId>(
+    id: Id,
+    request: CallRequest<Id>,
+    options?: ServerCallOptions,
+  ): Promise<AnswerOf<Id>>;
+  /** Opens the stream of a route; it is not opened again when it breaks. */
+  stream<Id extends ServerRouteId>(
+    id: Id,
+    request: CallRequest<Id>,
+    options?: ServerCallOptions,
+  ): AsyncGenerator<ServerEvent, void, undefined>;
+}
+
+/** Sent twice they would happen twice, or answer the second time as if somebody else had been there. */
+const ONCE: readonly RouteId[] = ['queueChatMessage', 'redriveDeadLetters', 'purgeDeadLetters'];
+
+/** Ids of jobs without one are made from this key: a repeat adds nothing. */
+const KEYED: readonly RouteId[] = ['submitGroup', 'addJobs'];
+
+/**
+ * Makes a client of a whole server.
+ * @param options - `baseUrl`, `apiKey` and more: see ClientOptions.
+ */
+export function createServerClient(options: ClientOptions): ServerClient {
+  const http = new Http(options);
+  const single = new Http({ ...options, retries: 0 });
+  const requestOf = (id: RouteId, request: LooseRequest, call: ServerCallOptions = {}): HttpRequest => ({
+    method: PATHS[id][0],
+    url: options.baseUrl.replace(/\/+$/, '') + addressOf(PATHS[id][1], request),
+    body: request.body === undefined ? undefined : JSON.stringify(request.body),
+    headers: { ...(KEYED.includes(id) && { 'idempotency-key': randomKey() }), ...call.headers },
+    signal: call.signal,
+  });
+  return {
+    operations: createClient(options),
+    call: (id, request, call) =>
+      (ONCE.includes(id) ? single : http).send(requestOf(id, request as LooseRequest, call)),
+    stream: (id, request, call) =>
+      http.stream(
+        requestOf(id, request as LooseRequest, {
+          ...call,
+          headers: { accept: 'text/event-stream', ...call?.headers },
+        }),
+      ),
+  };
+}
+
+interface LooseRequest {
+  readonly params?: Readonly<Record<string, unknown>> | undefined;
+  readonly query?: Readonly<Record<string, unknown>> | undefined;
+  readonly body?: unknown;
+}
+
+function addressOf(path: string, { params = {}, query = {} }: LooseRequest): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== null) search.set(name, String(value));
+  return search.size > 0 ? `${filled}?${search}` : filled;
+}
