@@ -16,8 +16,10 @@ import type { WakeUps } from './wake-ups.js';
 export interface BatchDetails {
   readonly batch: Batch;
   readonly counts: TaskCounts;
-  /** The first of them; `tasks` gives the rest. */
+  /** The first of them (`batch.taskCount` says how many there are); `tasks` gives the rest. */
   readonly tasks: readonly TaskView[];
+  /** Who waits for whom, by keys, added tasks included; undefined when there are too many to draw. */
+  readonly edges: readonly (readonly [from: string, to: string])[] | undefined;
   /**
    * What determines how long it takes, by times of this batch and of earlier ones of its DAG; undefined when nothing is known yet, or the batch is
    * too large to ask.
@@ -60,6 +62,7 @@ const TASKS_SHOWN = 1_000;
 /** A critical path is looked for in batches of up to so many tasks, by times of so many earlier ones. */
 const PATH_TASKS_MAX = 10_000;
 const BATCHES_COMPARED = 5;
+const EDGES_SHOWN = 10_000;
 const ID = /^[1-9]\d{0,17}$/;
 
 /** Looks at batches, and ends or repeats them. */
@@ -116,29 +119,36 @@ export class Batches {
   }
 
   /**
-   * One batch with its tasks (the first thousand), how many are in which state, its critical path and when it will have ended.
+   * One batch with its tasks (the first thousand), how many are in which state, who waits for whom, its critical path and when it will have ended.
    * @param id - its id.
    * @throws MillraceError `BATCH_NOT_FOUND`.
    */
   async status(id: string): Promise<BatchDetails> {
     const batch = await this.get(id);
-    const [counts, tasks, path] = await Promise.all([
+    const [counts, tasks, { path, edges }] = await Promise.all([
       this.#views.counts(id),
       this.#views.tasks(id, { limit: TASKS_SHOWN }),
-      this.#criticalPath(batch),
+      this.#shape(batch),
     ]);
     const eta = path && batch.status === 'RUNNING' ? new Date(this.#clock.now() + path.leftMs) : undefined;
-    return { batch, counts, tasks, criticalPath: path, eta };
+    return { batch, counts, tasks, edges, criticalPath: path, eta };
   }
 
-  async #criticalPath(batch: Batch): Promise<CriticalPath | undefined> {
-    if (batch.taskCount > PATH_TASKS_MAX) return undefined;
+  /** What needs all edges of a batch; nothing of it for one that is too large to ask. */
+  async #shape(batch: Batch): Promise<{
+    readonly path?: CriticalPath | undefined;
+    readonly edges?: BatchDetails['edges'];
+  }> {
+    if (batch.taskCount > PATH_TASKS_MAX) return {};
     const [{ tasks, usualMs }, edges] = await Promise.all([
       this.#views.times(batch, { batches: BATCHES_COMPARED, tasksMax: PATH_TASKS_MAX }),
       this.#views.edges(batch),
     ]);
     const timed = timeTasks(tasks, usualMs);
-    return timed && criticalPath(timed, edges);
+    return {
+      path: timed && criticalPath(timed, edges),
+      ...(edges.length > EDGES_SHOWN ? {} : { edges }),
+    };
   }
 
   /**

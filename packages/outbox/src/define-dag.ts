@@ -1,6 +1,6 @@
 import type { RetryPolicy, WorkContext } from '@millrace/foundation';
 import type { Tx } from '@millrace/postgres';
-import type { FailurePolicy, JoinRule } from './model.js';
+import type { FailurePolicy, JoinRule, TaskMode } from './model.js';
 
 /** The batch a task belongs to, as its handler sees it. */
 export interface BatchOfTask {
@@ -85,6 +85,33 @@ export interface DagDefinition {
   readonly name: string;
   /** In the order they were written; a key may stand there twice, which is refused when it is registered. */
   readonly tasks: readonly (readonly [key: string, task: TaskDefinition])[];
+}
+
+/** One step of a DAG that is given as data: how it stands among the others, and which handler of the application runs it. */
+export interface DagTaskData {
+  /** `dag.key` of a DAG in code; of the same DAG and key unless given. */
+  readonly handler?: string | undefined;
+  /** Keys of the tasks it depends on; none for a root. */
+  readonly after?: readonly string[] | undefined;
+  /** `all` unless given. */
+  readonly join?: JoinRule | undefined;
+  /** That of its handler, which no data can change. */
+  readonly mode?: TaskMode | undefined;
+  /** `fail` unless given. */
+  readonly onFailure?: FailurePolicy | undefined;
+  /** Of one try; as its handler has it in code unless given. */
+  readonly timeoutMs?: number | undefined;
+  /** Tries after the first one; as its handler has it in code unless given. */
+  readonly retries?: number | undefined;
+  /** The first delay of a retry; as its handler has it in code unless given. */
+  readonly backoffMs?: number | undefined;
+}
+
+/** A DAG as plain data, such as JSON: see `Dags.apply`. */
+export interface DagData {
+  readonly name: string;
+  /** Steps by key. */
+  readonly tasks: Readonly<Record<string, DagTaskData>>;
 }
 
 /**

@@ -6,7 +6,15 @@ export type TaskResult = 'done' | 'skipped' | 'retried' | 'failed' | 'lost' | 'r
 /** What happens in this process, by name. */
 export interface OutboxEventMap {
   /** A try of a task has ended, and its end is written. */
-  readonly task: { readonly handler: string; readonly result: TaskResult; readonly durationMs: number };
+  readonly task: {
+    readonly handler: string;
+    readonly result: TaskResult;
+    readonly durationMs: number;
+    /** Whose try it was, for those who watch a batch. */
+    readonly tenant: string;
+    readonly batchId: string;
+    readonly taskKey: string;
+  };
   /** A batch has ended. */
   readonly batch: Pick<Batch, 'id' | 'tenant' | 'dag' | 'bizKey' | 'status'>;
   /** Leases of workers that fell silent were ended here. */

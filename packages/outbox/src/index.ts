@@ -12,10 +12,13 @@ export {
   type DeadLetterFilter,
   type TaskFilter,
 } from './batches.js';
+export { type AppliedDag, type DagFilter, Dags } from './dags.js';
 export {
   type AddedTask,
   type BatchOfTask,
+  type DagData,
   type DagDefinition,
+  type DagTaskData,
   defineDag,
   type ExternalTask,
   type TaskContext,
@@ -31,6 +34,8 @@ export type {
   Batch,
   BatchEnding,
   BatchStatus,
+  DagTaskView,
+  DagView,
   FailurePolicy,
   JoinRule,
   OutboxStatus,

@@ -81,6 +81,36 @@ export interface TaskView {
   readonly endedAt: Date | undefined;
 }
 
+/** One step of a stored DAG. */
+export interface DagTaskView {
+  readonly key: string;
+  /** `dag.key` of the handler that runs it. */
+  readonly handler: string;
+  readonly mode: TaskMode;
+  readonly join: JoinRule;
+  readonly onFailure: FailurePolicy;
+  /** Whether its handler has a condition. */
+  readonly conditional: boolean;
+  readonly timeoutMs: number;
+  /** Tries in all. */
+  readonly attemptsMax: number;
+  readonly backoffMs: number;
+  /** Keys of what it depends on; undefined in a DAG that has too many edges to list. */
+  readonly after: readonly string[] | undefined;
+}
+
+/** A stored DAG, in the version that a batch started by its name alone takes. */
+export interface DagView {
+  readonly name: string;
+  readonly version: number;
+  /** Whether it was applied as data, and is in force for all instances. */
+  readonly applied: boolean;
+  readonly registeredAt: Date;
+  readonly taskCount: number;
+  /** The first thousand, each after what it depends on. */
+  readonly tasks: readonly DagTaskView[];
+}
+
 /** How many tasks are in which state; READY ones apart by whether they wait for others. */
 export interface TaskCounts {
   readonly waiting: number;

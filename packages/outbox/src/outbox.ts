@@ -1,7 +1,9 @@
 import { Lifecycle, type Service, type ServiceState, within } from '@millrace/foundation';
+import { AppliedWatch } from './applied-watch.js';
 import { type BatchEndListener, BatchListeners } from './batch-listeners.js';
 import { Batches } from './batches.js';
 import { Completions } from './completions.js';
+import { Dags } from './dags.js';
 import type { DagDefinition } from './define-dag.js';
 import { OutboxEvents } from './events.js';
 import { Folder } from './folder.js';
@@ -11,6 +13,7 @@ import { type OutboxOptions, type ResolvedOutboxOptions, resolveOutboxOptions } 
 import { Poller } from './poller.js';
 import { BatchStore } from './postgres/batch-store.js';
 import { DagStore } from './postgres/dag-store.js';
+import { DagViews } from './postgres/dag-views.js';
 import { FoldStore } from './postgres/fold-store.js';
 import { HorizonStore } from './postgres/horizon-store.js';
 import { PruneStore } from './postgres/prune-store.js';
@@ -43,6 +46,8 @@ export interface OutboxSetup extends OutboxOptions {
 export class Outbox implements Service {
   readonly options: ResolvedOutboxOptions;
   readonly registry: DagRegistry;
+  /** The DAGs that are stored, and those that are applied as data. */
+  readonly dags: Dags;
   readonly pusher: Pusher;
   readonly batches: Batches;
   readonly schedules: Schedules;
@@ -52,6 +57,7 @@ export class Outbox implements Service {
   readonly poller: Poller;
   readonly #listeners = new BatchListeners();
   readonly #wakeUps: WakeUps;
+  readonly #appliedWatch: AppliedWatch;
   readonly #folder: Folder;
   readonly #sweeper: Sweeper;
   readonly #scheduler: Scheduler;
@@ -74,11 +80,17 @@ export class Outbox implements Service {
     const { events } = this;
     const listeners = this.#listeners;
     this.options = options;
-    this.registry = new DagRegistry(new DagStore(database, statements), options);
+    const dagStore = new DagStore(database, statements);
+    this.registry = new DagRegistry(dagStore, options);
     for (const dag of dags) this.registry.add(dag);
     const { registry } = this;
     const wakeUps = new WakeUps(database, channel, logger);
     this.#wakeUps = wakeUps;
+    const dagViews = new DagViews(database, statements);
+    this.dags = new Dags({ store: dagStore, views: dagViews, registry, wakeUps }, options);
+    this.#appliedWatch = new AppliedWatch({ views: dagViews, registry, wakeUps }, options, () =>
+      this.poller.wake(),
+    );
     this.pusher = new Pusher({ store, registry, wakeUps }, options);
     const views = new ViewStore(database, statements);
     this.batches = new Batches({ database, store, views, listeners, events, wakeUps, clock: options.clock });
@@ -160,6 +172,7 @@ export class Outbox implements Service {
     await requireOutboxMigrated(database, { schema });
     await this.registry.save();
     this.#presence.start();
+    this.#appliedWatch.start();
     if (!poll) return;
     this.#wakeUps.start();
     this.#folder.start();
@@ -173,7 +186,9 @@ export class Outbox implements Service {
   async #stop(): Promise<void> {
     const { clock, gracePeriodMs, poll } = this.options;
     // Begun before the tasks have ended, waited for after.
-    const quiet = Promise.allSettled([this.#scheduler.stop(), this.#pruner.stop(), this.vacuum.stop()]);
+    const quiet = Promise.allSettled([
+      ...[this.#scheduler.stop(), this.#pruner.stop(), this.vacuum.stop(), this.#appliedWatch.stop()],
+    ]);
     await this.poller.stop();
     this.#completions.stop();
     // Whatever the database does: what is not counted now, another instance or the next start counts.

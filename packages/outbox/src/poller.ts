@@ -102,7 +102,7 @@ export class Poller implements Service {
     this.#claims.start();
     this.#unlisten = this.#wakeUps.on((hint) => {
       if (hint.kind === 'aborted') this.#claims.abortBatch(hint.batchId);
-      else if (this.#registry.names.includes(hint.dag)) this.wake();
+      else if (hint.kind === 'work' && this.#registry.names.includes(hint.dag)) this.wake();
     });
     this.#loop = this.#run();
   }
@@ -160,7 +160,7 @@ export class Poller implements Service {
   }
 
   async #claim(free: number): Promise<void> {
-    const { names: dags, versions } = this.#registry;
+    const { names: dags, runnableVersions: versions } = this.#registry;
     if (versions.length === 0) return;
     const { leaseMs, rng } = this.#options;
     // Shuffled: with the same order always, the tasks of the first DAG would always come first.

@@ -54,7 +54,7 @@ export class Pusher {
   /**
    * Starts a batch with all its tasks, in one transaction; or gives the latest run of its business key, whatever its state. May be repeated
    * after a failure: there is one batch per key and run.
-   * @param dag - name of a registered DAG; this instance's own definition, or the one registered last when it has none.
+   * @param dag - name of a registered DAG; its applied definition, or this instance's own, or the one registered last when it has none.
    * @param bizKey - names the batch within its tenant and DAG.
    * @param payload - anything JSON can carry; given to every task.
    * @param options - see StartOptions.

@@ -44,10 +44,24 @@ export interface DagVersions {
   /**
    * Stores a DAG, unless this very definition is stored already.
    * @param dag - the definition.
+   * @param again - this process has stored it before.
    * @returns its version.
    */
-  save(dag: ValidDag): Promise<number>;
+  save(dag: ValidDag, again: boolean): Promise<number>;
 }
+
+/** A version that was applied as data, as far as this process can run it. */
+export interface AppliedVersion {
+  readonly name: string;
+  readonly version: number;
+  readonly taskCount: number;
+  /** Whether this process has some of its handlers, and whether all. */
+  readonly hasSome: boolean;
+  readonly hasAll: boolean;
+}
+
+/** A claim compares every entry with all versions it is given. Tasks of others are found by their handlers, one by one. */
+const APPLIED_RUNNABLE_MAX = 100;
 
 /** A DAG that has been added. */
 interface Entry {
@@ -63,6 +77,11 @@ export class DagRegistry {
   readonly #versions: DagVersions;
   readonly #tasksMax: number;
   readonly #entries = new Map<string, Entry>();
+  #applied: readonly AppliedVersion[] = [];
+  #runnable: { readonly appliedNames: readonly string[]; readonly appliedVersions: readonly number[] } = {
+    appliedNames: [],
+    appliedVersions: [],
+  };
   /** By DAG and key; may be there before its DAG is. */
   readonly #bound = new Map<string, Map<string, TaskRun>>();
 
@@ -75,14 +94,38 @@ export class DagRegistry {
     this.#tasksMax = options.tasksPerBatchMax ?? OUTBOX_DEFAULTS.tasksPerBatchMax;
   }
 
-  /** The DAGs that have been added. */
+  /** The DAGs whose tasks this process may have handlers for: those that have been added, and applied ones. */
   get names(): readonly string[] {
-    return [...this.#entries.keys()];
+    const { appliedNames } = this.#runnable;
+    return [...this.#entries.keys(), ...appliedNames.filter((name) => !this.#entries.has(name))];
   }
 
   /** The versions that the DAGs of this process are stored under. */
   get versions(): readonly number[] {
     return [...this.#entries.values()].flatMap(({ version }) => version ?? []);
+  }
+
+  /** Versions all of whose handlers this process has: its own, and the newest applied ones. */
+  get runnableVersions(): readonly number[] {
+    return [...this.versions, ...this.#runnable.appliedVersions];
+  }
+
+  /** The names of the handlers of this process, each `dag.key`. */
+  get handlerNames(): Iterable<string> {
+    return this.#handlerNames();
+  }
+
+  /**
+   * Takes note of the versions that were applied as data, in place of what was noted before.
+   * @param applied - all of them, the newest first.
+   */
+  noteApplied(applied: readonly AppliedVersion[]): void {
+    this.#applied = applied;
+    const whole = applied.filter(({ hasAll }) => hasAll).slice(0, APPLIED_RUNNABLE_MAX);
+    this.#runnable = {
+      appliedNames: [...new Set(applied.filter(({ hasSome }) => hasSome).map(({ name }) => name))],
+      appliedVersions: whole.map(({ version }) => version),
+    };
   }
 
   /**
@@ -127,7 +170,7 @@ export class DagRegistry {
     }
     const entries = [...this.#entries.values()];
     for (const entry of entries) this.#requireHandlers(entry);
-    for (const entry of entries) entry.version = await this.#versions.save(entry.dag);
+    for (const entry of entries) entry.version = await this.#store(entry);
   }
 
   /**
@@ -141,9 +184,18 @@ export class DagRegistry {
     const entry = this.#entryFor(dag);
     this.#requireHandlers(entry);
     this.#entries.set(entry.dag.name, entry);
-    const version = await this.#versions.save(entry.dag);
+    const version = await this.#store(entry);
     entry.version = version;
     return version;
+  }
+
+  #store({ dag, version }: Entry): Promise<number> {
+    return this.#versions.save(dag, version !== undefined);
+  }
+
+  *#handlerNames(): Iterable<string> {
+    for (const { dag } of this.#entries.values())
+      for (const task of dag.tasks) if (this.#runOf(dag.name, task)) yield handlerName(dag.name, task.key);
   }
 
   /**
@@ -156,12 +208,16 @@ export class DagRegistry {
   }
 
   /**
-   * How many tasks a DAG of this process has.
+   * How many tasks a batch of a DAG may begin with, of all versions that this process knows.
    * @param name - of the DAG.
-   * @returns 0 for one that has not been added.
+   * @returns 0 for one that is not known.
    */
   taskCountOf(name: string): number {
-    return this.#entries.get(name)?.dag.tasks.length ?? 0;
+    const own = this.#entries.get(name)?.dag.tasks.length ?? 0;
+    return this.#applied.reduce(
+      (most, one) => (one.name === name ? Math.max(most, one.taskCount) : most),
+      own,
+    );
   }
 
   /**

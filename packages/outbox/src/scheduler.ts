@@ -139,7 +139,7 @@ export class Scheduler {
     });
   }
 
-  /** The version that was registered last, so that it does not matter which instance has taken the schedule. */
+  /** The version that is applied, or was registered last, so that it does not matter which instance has taken the schedule. */
   async #start(tx: Tx, due: DueSchedule, periodMs: number): Promise<Batch> {
     const { tenant, dag, name, payloadText: payload } = due;
     const batch = {

@@ -17,7 +17,7 @@ export interface ScheduleInput {
   readonly name: string;
   /** '' unless given. */
   readonly tenant?: string | undefined;
-  /** Name of a registered DAG; each batch takes the version that was registered last when it starts. */
+  /** Name of a registered DAG; each batch takes the version that is applied, or was registered last, when it starts. */
   readonly dag: string;
   /** Five fields (minute, hour, day of month, month, day of week), six with seconds first, seven with the year last, or `@daily` and the like. */
   readonly cron: string;

@@ -61,7 +61,7 @@ export class TaskOutcomes {
     const backoffMs = retryDelayMs({
       attempt,
       strategy: handler.backoff,
-      backoffMs: handler.backoffMs,
+      backoffMs: await this.#firstDelayMs(task, handler),
       jitter: handler.jitter,
       maxMs: delayMaxMs,
       random: this.#rng.next(),
@@ -187,9 +187,15 @@ export class TaskOutcomes {
   #lostError = (lost: number): Failure =>
     recordOf(toWorkError(ERRORS.create('TASK_LOST', { times: lost + 1 })));
 
-  /** Tells listeners of metrics. */
-  note(handler: string, result: TaskResult, durationMs: number): void {
-    this.#events.emit('task', { handler, result, durationMs });
+  /** Tells those who listen in this process. */
+  note({ handler, tenant, batchId, taskKey }: ClaimedTask, result: TaskResult, durationMs: number): void {
+    this.#events.emit('task', { handler, result, durationMs, tenant, batchId, taskKey });
+  }
+
+  /** As the definition of the task's batch has it; an added task, and one of a database that is away, goes by its handler. */
+  async #firstDelayMs({ id, attempt, attemptsMax }: ClaimedTask, handler: TaskHandler): Promise<number> {
+    if (attempt >= attemptsMax || typeof handler.backoff === 'function') return handler.backoffMs;
+    return (await this.#tasks.backoffMs(id).catch(() => undefined)) ?? handler.backoffMs;
   }
 }
 

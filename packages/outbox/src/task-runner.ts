@@ -61,7 +61,7 @@ export class TaskRunner {
     let startedMs = clock.monotonicMs();
     const settled = (result: TaskResult) => {
       free();
-      this.#outcomes.note(task.handler, result, clock.monotonicMs() - startedMs);
+      this.#outcomes.note(task, result, clock.monotonicMs() - startedMs);
       ended();
     };
     const handler = this.#registry.handler(task.handler);

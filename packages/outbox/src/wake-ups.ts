@@ -4,9 +4,14 @@ import { type Database, Hints, hintChannel } from '@millrace/postgres';
 /** What instances tell each other. */
 export type Hint =
   | { readonly kind: 'work'; readonly dag: string }
-  | { readonly kind: 'aborted'; readonly batchId: string };
+  | { readonly kind: 'aborted'; readonly batchId: string }
+  /** A DAG was applied as data. */
+  | { readonly kind: 'applied' };
 
 const ABORTED = 'aborted:';
+
+/** How an applied DAG is announced. No DAG has a slash in its name: whoever does not know this takes it for work that is not theirs. */
+export const APPLIED = '/applied';
 
 /**
  * The channel of an outbox' hints.
@@ -14,7 +19,7 @@ const ABORTED = 'aborted:';
  */
 export const channelOf = (schema: string): string => hintChannel('outbox', schema);
 
-/** Hints between the instances of an outbox: there may be work, a batch was aborted. */
+/** Hints between the instances of an outbox: there may be work, a batch was aborted, a DAG was applied. */
 export class WakeUps {
   readonly #hints: Hints;
   readonly #listeners = new Set<(hint: Hint) => void>();
@@ -54,12 +59,14 @@ export class WakeUps {
   }
 
   /** Tells the other instances, soon. */
-  others(hint: Hint): void {
+  others(hint: Exclude<Hint, { readonly kind: 'applied' }>): void {
     this.#hints.send(hint.kind === 'work' ? hint.dag : `${ABORTED}${hint.batchId}`);
   }
 }
 
-const hintOf = (text: string): Hint =>
-  text.startsWith(ABORTED)
+function hintOf(text: string): Hint {
+  if (text === APPLIED) return { kind: 'applied' };
+  return text.startsWith(ABORTED)
     ? { kind: 'aborted', batchId: text.slice(ABORTED.length) }
     : { kind: 'work', dag: text };
+}

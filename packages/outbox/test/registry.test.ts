@@ -73,6 +73,26 @@ describe('outbox: handlers of the registry', () => {
     }
   });
 
+  it('run the newest hundred applied versions as their own, and look under every applied name they have a handler for', async () => {
+    const registry = new DagRegistry(countedVersions());
+    await registry.register(ORDERS);
+    const applied = (version: number, name: string, hasSome: boolean, hasAll = hasSome) => {
+      return { version, name, taskCount: version, hasSome, hasAll };
+    };
+    registry.noteApplied([
+      ...Array.from({ length: 101 }, (_, index) => applied(1_000 - index, 'many', true)),
+      ...[applied(9, 'part', true, false), applied(8, 'foreign', false), applied(7, 'orders', true)],
+    ]);
+    expect(registry.names).toEqual(['orders', 'many', 'part']);
+    expect([registry.versions, registry.runnableVersions.length]).toEqual([[1], 101]);
+    expect([registry.runnableVersions[1], registry.runnableVersions.at(-1)]).toEqual([1_000, 901]);
+    expect(['orders', 'many', 'foreign', 'x'].map((name) => registry.taskCountOf(name))).toEqual([
+      7, 1_000, 8, 0,
+    ]);
+    registry.noteApplied([]);
+    expect([registry.names, registry.runnableVersions]).toEqual([['orders'], [1]]);
+  });
+
   it('can be bound by name, before and after the DAG is added', async () => {
     const registry = new DagRegistry(countedVersions());
     const dag = defineDag('mail', {

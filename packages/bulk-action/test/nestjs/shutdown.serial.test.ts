@@ -69,8 +69,8 @@ interface Application extends Disposable {
 }
 
 /** Runs the application; it is up when this resolves, or has ended. */
-async function application(url: string): Promise<Application> {
-  const brief = { options: { ...CONFIG, redis: { url }, shippedProcessors: false } };
+async function application(url: string, redis: object = {}): Promise<Application> {
+  const brief = { options: { ...CONFIG, redis: { url, ...redis }, shippedProcessors: false } };
   const program = spawn(process.execPath, [PROGRAM, JSON.stringify(brief)], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
@@ -182,7 +182,7 @@ describe('bulk-action BA-10: SIGTERM to an application with processors from thre
   });
 
   it('bulk-action BA-17: without Redis the start fails, and leaves nothing that keeps the process alive', async () => {
-    using app = await application('redis://127.0.0.1:1');
+    using app = await application('redis://127.0.0.1:1', { callTimeoutMs: 300 });
     const { exited, said } = app;
     expect(await exited, said()).toEqual({ code: 2, signal: null });
     expect(said()).toContain('BACKEND_UNAVAILABLE');

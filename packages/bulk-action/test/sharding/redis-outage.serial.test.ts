@@ -14,7 +14,7 @@ import { SHARDS } from './open-sharded.js';
 const BROKEN = 1;
 const JOBS = 40;
 const WORKERS = 6;
-const ACK_TIMEOUT_MS = 3000;
+const ACK_TIMEOUT_MS = 1500;
 
 interface Running {
   readonly groupId: string;

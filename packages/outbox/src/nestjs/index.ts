@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 export { Batches } from '../batches.js';
+export { Dags } from '../dags.js';
 export { Outbox } from '../outbox.js';
 export { Poller } from '../poller.js';
 export { Pusher } from '../pusher.js';

@@ -10,6 +10,7 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import { Batches } from '../batches.js';
+import { Dags } from '../dags.js';
 import type { DagDefinition } from '../define-dag.js';
 import { Outbox } from '../outbox.js';
 import { Poller } from '../poller.js';
@@ -63,7 +64,7 @@ export class OutboxModule
   /**
    * The module with options known at once.
    * @param options - `database`, `dags` and the options of an Outbox: see OutboxModuleOptions.
-   * @returns a global module that exports Outbox, Pusher, Batches, DagRegistry, Poller, Schedules and OUTBOX_DATABASE.
+   * @returns a global module that exports Outbox, Pusher, Batches, DagRegistry, Dags, Poller, Schedules and OUTBOX_DATABASE.
    * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
    */
   static forRoot(options: OutboxModuleOptions = {}): DynamicModule {
@@ -184,6 +185,7 @@ const PROVISIONS: readonly (readonly [
   [Pusher, ({ outbox }) => outbox.pusher],
   [Batches, ({ outbox }) => outbox.batches],
   [DagRegistry, ({ outbox }) => outbox.registry],
+  [Dags, ({ outbox }) => outbox.dags],
   [Poller, ({ outbox }) => outbox.poller],
   [Schedules, ({ outbox }) => outbox.schedules],
   [OUTBOX_DATABASE, ({ database }) => database],

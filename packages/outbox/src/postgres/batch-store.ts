@@ -8,7 +8,7 @@ import type { Statements } from './statements.js';
 export interface NewBatch {
   readonly tenant: string;
   readonly dag: string;
-  /** The one registered last unless given. */
+  /** Of the instance's own code; the one registered last unless given. An applied one in force counts before both. */
   readonly version: number | undefined;
   readonly bizKey: string;
   /** JSON text. */

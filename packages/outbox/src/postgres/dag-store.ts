@@ -3,11 +3,18 @@ import type { Database, SqlParameter, Tx } from '@millrace/postgres';
 import { definitionText } from '../rules/definition-text.js';
 import { handlerName } from '../rules/handler-name.js';
 import { countsAnyEnd, isWide } from '../rules/task-counts.js';
-import type { ValidDag, ValidTask } from '../rules/validate-dag.js';
+import { dagInvalid, type ValidDag, type ValidTask } from '../rules/validate-dag.js';
 import type { Statements } from './statements.js';
 
 /** For the largest definition on a busy server; a small one takes milliseconds. */
 const SAVE_TIMEOUT_MS = 120_000;
+
+/** A definition under its version. */
+export interface StoredDag {
+  readonly version: number;
+  /** Whether it was stored now, and not before. */
+  readonly created: boolean;
+}
 
 /** Where the versions of DAGs are kept. */
 export class DagStore {
@@ -24,26 +31,59 @@ export class DagStore {
   }
 
   /**
-   * Stores a DAG, unless this very definition is stored already, and notes that it is in use. Whatever instances do so
-   * at once, all get the same version; it may be repeated at any time.
+   * Stores a DAG of this instance's code, unless this very definition is stored already, and notes that it is in use. Whatever instances do so
+   * at once, all get the same version; it may be repeated at any time. A definition that was not stored before displaces what was applied for this
+   * DAG: the code has changed since.
    * @param dag - the definition.
+   * @param again - this instance has stored it before, and it was forgotten: no change of the code.
    * @returns its version.
    * @throws MillraceError `BACKEND_UNAVAILABLE`, `COMMIT_UNKNOWN` and others of `transaction`.
    */
-  async save(dag: ValidDag): Promise<number> {
+  async save(dag: ValidDag, again = false): Promise<number> {
+    return this.#transaction(async (tx) => {
+      const { version, created } = await this.#store(tx, dag);
+      if (created && !again) await tx.query(this.#statements.get('displace-applied').sql, [dag.name]);
+      return version;
+    });
+  }
+
+  /**
+   * Stores an applied DAG, unless this very definition is stored already, and puts it in force.
+   * @param dag - the definition.
+   * @param options - `inForceMax`: the most DAGs that may be in force; `channel`: on which the instances are told `hint`.
+   * @throws MillraceError `DAG_INVALID`: too many others are in force, and nothing has been stored; `BACKEND_UNAVAILABLE`, `COMMIT_UNKNOWN` and others of `transaction`.
+   */
+  async apply(
+    dag: ValidDag,
+    {
+      inForceMax,
+      channel,
+      hint,
+    }: { readonly inForceMax: number; readonly channel: string; readonly hint: string },
+  ): Promise<StoredDag> {
+    return this.#transaction(async (tx) => {
+      const stored = await this.#store(tx, dag);
+      const { sql } = this.#statements.get('put-in-force');
+      const { rows } = await tx.query(sql, [dag.name, stored.version, inForceMax, channel, hint]);
+      if (rows.length > 0) return stored;
+      const limit = `${inForceMax} other DAGs have been applied, the most there may be`;
+      throw dagInvalid(dag.name, `${limit}; apply it under the name of one that is no longer needed`);
+    });
+  }
+
+  #transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#database.transaction(work, { timeoutMs: SAVE_TIMEOUT_MS });
+  }
+
+  async #store(tx: Tx, dag: ValidDag): Promise<StoredDag> {
     const hash = createHash('sha256').update(definitionText(dag)).digest('hex');
-    return this.#database.transaction(
-      async (tx) => {
-        for (;;) {
-          const version =
-            (await this.#versionFrom(tx, 'touch-dag', [dag.name, hash])) ??
-            (await this.#versionFrom(tx, 'insert-dag', [dag.name, hash, ...columnsOf(dag)]));
-          // Neither: another instance stored it between the two, so now it can be touched.
-          if (version !== undefined) return version;
-        }
-      },
-      { timeoutMs: SAVE_TIMEOUT_MS },
-    );
+    for (;;) {
+      const known = await this.#versionFrom(tx, 'touch-dag', [dag.name, hash]);
+      if (known !== undefined) return { version: known, created: false };
+      const version = await this.#versionFrom(tx, 'insert-dag', [dag.name, hash, ...columnsOf(dag)]);
+      if (version !== undefined) return { version, created: true };
+      // Neither: another instance stored it between the two, so now it can be touched.
+    }
   }
 
   async #versionFrom(tx: Tx, verb: string, params: readonly SqlParameter[]): Promise<number | undefined> {
@@ -62,7 +102,7 @@ function columnsOf({ name, tasks }: ValidDag): readonly SqlParameter[] {
   });
   return [
     column(({ key }) => key),
-    column(({ key }) => handlerName(name, key)),
+    column(({ key, handler }) => handler ?? handlerName(name, key)),
     column(({ mode }) => mode),
     column(({ join }) => join),
     column(({ needed }) => needed),

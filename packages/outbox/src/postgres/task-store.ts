@@ -210,6 +210,13 @@ export class TaskStore {
     }
   }
 
+  /** The first delay of a task's retries, as the definition has it; undefined for a task that was added to its batch. */
+  async backoffMs(id: string): Promise<number | undefined> {
+    const { sql, name } = this.#statements.get('read-backoff');
+    const { rows } = await this.#database.query<{ ms: number }>(sql, [id], { name, repeatable: true });
+    return rows[0]?.ms;
+  }
+
   /** Which of these claims have ended as DONE: for when the reply to `end` was lost. */
   async doneBefore(ends: readonly TaskEnd[]): Promise<ReadonlySet<string>> {
     const { sql } = this.#statements.get('read-claims');

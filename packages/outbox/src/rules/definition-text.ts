@@ -21,6 +21,8 @@ export function definitionText({ tasks }: ValidDag): string {
       task.retry.retries,
       task.timeoutMs,
       task.backoffMs,
+      // Only where it is another DAG's, or another key's: the text of a DAG in code stays what it was.
+      ...(task.handler === undefined ? [] : [task.handler]),
     ]),
   );
   // Every line begins with its key, and no two tasks share one.

@@ -12,6 +12,8 @@ export interface ValidTask extends Omit<TaskSettings, 'join'> {
   readonly join: JoinName;
   /** How many of its parents it needs. */
   readonly needed: number;
+  /** `dag.key` of the handler that runs it; its own unless given. */
+  readonly handler?: string | undefined;
 }
 
 /** A DAG that is as it must be. */
@@ -67,6 +69,25 @@ export function didYouMean(key: string, known: Iterable<string>): string {
 }
 
 /**
+ * Refuses a DAG by its size, before anybody looks at its tasks.
+ * @param dag - its name.
+ * @param count - of its tasks.
+ * @param max - the most.
+ * @throws MillraceError `DAG_INVALID`: it has none; `BATCH_TOO_LARGE`.
+ */
+export function requireTaskCount(dag: string, count: number, max: number): void {
+  if (count === 0) throw dagInvalid(dag, 'it has no task');
+  if (count <= max) return;
+  throw ERRORS.create('BATCH_TOO_LARGE', {
+    what: 'The number of tasks',
+    dag: `DAG ${quoted(dag)}`,
+    given: count,
+    max,
+    option: 'tasksPerBatchMax',
+  });
+}
+
+/**
  * Checks a DAG and completes it with the defaults.
  * @param given - as the user wrote it.
  * @param tasksMax - the most tasks it may have.
@@ -79,16 +100,7 @@ export function validateDag(given: DagDefinition, tasksMax: number): ValidDag {
   if (nameProblem) throw dagInvalid(name, nameProblem);
   if (!Array.isArray(tasks))
     throw dagInvalid(name, 'its tasks must be a list of pairs; make it with defineDag');
-  if (tasks.length === 0) throw dagInvalid(name, 'it has no task');
-  if (tasks.length > tasksMax) {
-    throw ERRORS.create('BATCH_TOO_LARGE', {
-      what: 'The number of tasks',
-      dag: `DAG ${quoted(name)}`,
-      given: tasks.length,
-      max: tasksMax,
-      option: 'tasksPerBatchMax',
-    });
-  }
+  requireTaskCount(name, tasks.length, tasksMax);
   const written = writtenTasks(name, tasks);
   const placeOf = new Map<string, number>();
   for (const key of written.keys()) placeOf.set(key, placeOf.size);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { PlaceKind } from '../open-outbox.js';
+import { appliedSuite } from './applied-suite.js';
 import { batchEndSuite } from './batch-end-suite.js';
 import { failureSuite } from './failure-suite.js';
 import { Home } from './home.js';
@@ -30,6 +31,7 @@ const SUITES = {
   'start and stop': lifecycleSuite,
   schedules: schedulesSuite,
   retention: retentionSuite,
+  'applied DAGs': appliedSuite,
   size: sizeSuite,
 };
 

@@ -99,7 +99,7 @@ describe('outbox: registerMetrics', () => {
       ['lost', 10],
       ['returned', 10],
     ] as const)
-      events.emit('task', { handler, result, durationMs });
+      events.emit('task', { handler, result, durationMs, tenant: '', batchId: '1', taskKey: 'a' });
     for (const status of ['DONE', 'DONE', 'FAILED', 'ABORTED'] as const)
       events.emit('batch', { id: '1', tenant: '', dag: 'd', bizKey: 'k', status });
     events.emit('lease-expired', { count: 3 });
