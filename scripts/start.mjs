@@ -1,9 +1,10 @@
-import { join } from 'node:path';
 import { build } from './build.mjs';
-import { root, run } from './command.mjs';
+import { root } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 
 await ensurePackages();
 await build();
-const example = join(root, 'examples', 'flaky-service.mjs');
-process.exitCode = (await run('node', [example, ...process.argv.slice(2)], { live: true })).code;
+process.chdir(root);
+// In this process: signals reach the server itself, and its exit code is npm's.
+const { runProcess } = await import('../apps/server/dist/cli/run-cli.js');
+await runProcess(['start', ...process.argv.slice(2)]);

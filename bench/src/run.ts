@@ -10,6 +10,7 @@ import './congestion.js';
 import './orchestrator.js';
 import './outbox.js';
 import './runtime.js';
+import './server.js';
 import { type GaugeResult, gaugeTable, runGauge } from './gauges.js';
 import { type Comparison, compare } from './measure.js';
 import { type Bench, type Row, registeredBenches } from './registry.js';

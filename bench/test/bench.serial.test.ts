@@ -75,4 +75,13 @@ describe('npm run bench', () => {
     expect(failure).toMatchObject({ code: 2 });
     expect(failure.stderr).toContain("There is no benchmark 'teapot'. Known: async-utils");
   });
+
+  it('server: jobs are uploaded as lines into an API process, and its memory is read', async () => {
+    await bench('server', '--smoke');
+    const { gauges } = JSON.parse(readFileSync(`${root}/.results/bench/server.json`, 'utf8'));
+    const [rate, memory] = gauges[0].readings;
+    expect(rate.median).toBeGreaterThan(100);
+    expect(memory).toMatchObject({ unit: 'MB', most: 300 });
+    expect(memory.median).toBeLessThan(300);
+  });
 });

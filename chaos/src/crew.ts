@@ -1,5 +1,6 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { wait } from '@millrace/async-utils';
 import type { Ledger } from '@millrace/testkit';
@@ -12,6 +13,8 @@ export interface CrewParts {
   readonly brief: object;
   /** Where deaths and pauses are written down. */
   readonly ledger: Ledger;
+  /** The file that what they print is added to; they print where we do unless given. */
+  readonly output?: string | undefined;
 }
 
 const UP_WITHIN_MS = 20_000;
@@ -27,16 +30,19 @@ const STARTS_MAX = 80;
 export class Crew implements AsyncDisposable {
   readonly #command: readonly string[];
   readonly #ledger: Ledger;
+  readonly #stdio: StdioOptions;
   readonly #places: ChildProcess[] = [];
   readonly #starting = new Set<Promise<unknown>>();
   #stopping = false;
   #deaths = 0;
 
   /** @param parts - see CrewParts. */
-  constructor({ program, brief, ledger }: CrewParts) {
+  constructor({ program, brief, ledger, output }: CrewParts) {
     const file = fileURLToPath(new URL(`./children/${program}.js`, import.meta.url));
     this.#command = [file, JSON.stringify(brief)];
     this.#ledger = ledger;
+    const printed = output === undefined ? 'inherit' : openSync(output, 'a');
+    this.#stdio = ['ignore', printed, printed, 'ipc'];
   }
 
   /** How many have died so far. */
@@ -151,7 +157,7 @@ export class Crew implements AsyncDisposable {
 
   async #keepTrying(place: number): Promise<void> {
     for (let starts = 0; starts < STARTS_MAX && !this.#stopping; starts++) {
-      const worker = spawn(process.execPath, this.#command, { stdio: STDIO });
+      const worker = spawn(process.execPath, this.#command, { stdio: this.#stdio });
       this.#places[place] = worker;
       if (await isUp(worker)) {
         worker.once('exit', () => this.#replace(place, worker));
@@ -170,8 +176,6 @@ export class Crew implements AsyncDisposable {
     this.#hire(place);
   }
 }
-
-const STDIO: StdioOptions = ['ignore', 'inherit', 'inherit', 'ipc'];
 
 const isRunning = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
 

@@ -19,6 +19,7 @@ import './scenarios/orchestrator-kills.js';
 import './scenarios/outbox-exactly-once.js';
 import './scenarios/redis-queue.js';
 import './scenarios/runner-killed.js';
+import './scenarios/server-campaign.js';
 
 interface Outcome {
   readonly scenario: string;

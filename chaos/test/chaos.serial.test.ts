@@ -27,6 +27,8 @@ describe('npm run chaos', () => {
     expect(stdout).toMatch(/outbox-exactly-once .*exactly one row per task .*yes/);
     expect(stdout).toMatch(/orchestrator-kills .*I2 exactly one outcome .*yes/);
     expect(stdout).toMatch(/orchestrator-kills .*batches: exactly one effect .*yes/);
+    expect(stdout).toMatch(/server-campaign .*I2 exactly one outcome .*yes/);
+    expect(stdout).toMatch(/server-campaign .*totals are those of the ledger .*yes/);
     expect(stdout).toMatch(/abort-storm .*I1 no loss .*yes/);
     expect(stdout).toMatch(/runner-killed .*I11 shutdown ends in time .*yes/);
     expect(stdout).toContain('seed 7, scale 0.05');

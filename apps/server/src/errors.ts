@@ -18,6 +18,16 @@ export const ERRORS = defineErrors('server', {
     status: 500,
     retryable: false,
   },
+  BACKEND_UNUSABLE: {
+    message: '{backend} at {address} cannot be used: {reason}. Start it, or correct {setting}',
+    status: 503,
+    retryable: true,
+  },
+  LISTEN_FAILED: {
+    message: 'Cannot listen on {host}:{port}: {reason}',
+    status: 500,
+    retryable: false,
+  },
   SERVICE_NOT_READY: {
     message: '{service} can be used when the server has started, not while the application is being defined',
     status: 500,
@@ -75,6 +85,12 @@ export const ERRORS = defineErrors('server', {
     status: 422,
     retryable: false,
   },
+  UPLOAD_CUT_OFF: {
+    message:
+      'The body is not complete: {reason}. {stored} jobs of it are stored, the group is not sealed; send all again with the same ids, or with the same Idempotency-Key',
+    status: 400,
+    retryable: true,
+  },
   COUNT_CHANGED: {
     message: '{count} dead letters are selected now, not {expected}; look again, then confirm',
     status: 409,
@@ -88,6 +104,17 @@ export const ERRORS = defineErrors('server', {
   RESULT_PENDING: {
     message: 'Group {group} has no result yet: it is {status}',
     status: 409,
+    retryable: true,
+  },
+  DEMO_REFUSED: {
+    message:
+      'The demo is not started: it would bring {jobs} jobs, and with those that wait there would be more than {max}; ask for fewer, or wait',
+    status: 503,
+    retryable: true,
+  },
+  AUDIT_UNAVAILABLE: {
+    message: 'Nothing was changed: who changes what has to be written down first, and that failed; try again',
+    status: 503,
     retryable: true,
   },
   INSTANCE_NOT_FOUND: {

@@ -7,6 +7,20 @@ import { type Logger as Pino, pino } from 'pino';
 const SECRET_CHARACTERS_MIN = 6;
 
 /**
+ * Makes what takes secrets out of a text that somebody will read.
+ * @param secrets - texts that must never be seen; very short ones stay.
+ */
+export function secretHider(secrets: readonly string[]): (text: string) => string {
+  const hidden = secrets
+    .filter((secret) => secret.length >= SECRET_CHARACTERS_MIN)
+    // A secret with a quote in it stands otherwise in a line of JSON.
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
+    // One may be the beginning of another, whose rest would stay.
+    .sort((a, b) => b.length - a.length);
+  return (text) => hidden.reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text);
+}
+
+/**
  * Makes the log of a server: lines of JSON, without any of its secrets, wherever they come from.
  * @param options - the level; texts that must never be seen; where the lines go.
  */
@@ -16,13 +30,10 @@ export function createLog(options: {
   readonly destination: Pick<Writable, 'write'>;
 }): Pino {
   const { level, secrets, destination } = options;
-  const hidden = secrets.filter((secret) => secret.length >= SECRET_CHARACTERS_MIN);
-  const write = (line: string) => {
-    let shown = line;
-    for (const secret of hidden) shown = shown.replaceAll(secret, '[secret]');
-    destination.write(shown);
-  };
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write });
+  const hide = secretHider(secrets);
+  const write = (line: string) => destination.write(hide(line));
+  const formatters = { level: (label: string) => ({ level: label }) };
+  return pino({ level, base: null, formatters, timestamp: pino.stdTimeFunctions.isoTime }, { write });
 }
 
 /**

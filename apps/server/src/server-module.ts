@@ -1,9 +1,29 @@
 import { type DynamicModule, Module, type Provider, type Type } from '@nestjs/common';
+import { DeadLettersController } from './bulk/dead-letters-controller.js';
+import { GroupsController } from './bulk/groups-controller.js';
+import { JobsController } from './bulk/jobs-controller.js';
+import { SharesController } from './bulk/shares-controller.js';
+import { SubmitController } from './bulk/submit-controller.js';
+import { ChatController } from './chat/chat-controller.js';
+import { ChatHost } from './chat/chat-host.js';
 import { engineModules } from './compose/engines.js';
 import { PARTS, type ServerParts } from './compose/parts.js';
+import { Demo } from './demo/demo.js';
+import { DemoController } from './demo/demo-controller.js';
+import { DocsController } from './docs/docs-controller.js';
+import { ChangesController } from './events/changes-controller.js';
+import { AuditController } from './fleet/audit-controller.js';
+import { FleetController } from './fleet/fleet-controller.js';
+import { FLEET_PROVIDERS } from './fleet/providers.js';
+import { StatsController } from './fleet/stats-controller.js';
 import { HealthController } from './health/health-controller.js';
 import { Readiness } from './health/readiness.js';
 import { LastAnswers } from './http/last-answers.js';
+import { EngineMetrics } from './metrics/engine-metrics.js';
+import { MetricsController } from './metrics/metrics-controller.js';
+import { BatchesController } from './outbox/batches-controller.js';
+import { DagsController } from './outbox/dags-controller.js';
+import { SchedulesController } from './outbox/schedules-controller.js';
 import { CallerController } from './security/caller-controller.js';
 
 /** The root of the application. */
@@ -21,16 +41,40 @@ export class ServerModule {
       imports: engineModules(parts),
       controllers: isWorker ? [...EVERYWHERE] : [...EVERYWHERE, ...API],
       // By a function: Nest writes out what it is given as a value.
-      providers: [{ provide: PARTS, useFactory: () => parts }, ...PROVIDERS],
+      providers: [
+        { provide: PARTS, useFactory: () => parts },
+        ...PROVIDERS,
+        ...(isWorker ? [] : API_PROVIDERS),
+      ],
       exports: [PARTS],
     };
   }
 }
 
 /** Served by every role: what those who watch over processes ask for. */
-const EVERYWHERE: readonly Type[] = [HealthController];
+const EVERYWHERE: readonly Type[] = [HealthController, MetricsController];
 
 /** Served by instances that answer requests. */
-const API: readonly Type[] = [CallerController];
+const API: readonly Type[] = [
+  AuditController,
+  ChangesController,
+  FleetController,
+  StatsController,
+  DemoController,
+  CallerController,
+  DocsController,
+  BatchesController,
+  SubmitController,
+  GroupsController,
+  JobsController,
+  SharesController,
+  DeadLettersController,
+  ChatController,
+  DagsController,
+  SchedulesController,
+];
 
-const PROVIDERS: readonly Provider[] = [Readiness, LastAnswers];
+const PROVIDERS: readonly Provider[] = [...FLEET_PROVIDERS, Demo, Readiness, EngineMetrics, LastAnswers];
+
+/** What only those instances need. */
+const API_PROVIDERS: readonly Provider[] = [ChatHost];

@@ -1,7 +1,6 @@
 import 'reflect-metadata';
-import { readFileSync } from 'node:fs';
 import { BulkActionService } from '@millrace/bulk-action/nestjs';
-import { processName, systemClock } from '@millrace/foundation';
+import { processName, systemClock, systemRng } from '@millrace/foundation';
 import { OrchestratorService, ProblemFilter } from '@millrace/orchestrator/nestjs';
 import { PostgresOperationStore } from '@millrace/orchestrator/postgres';
 import { Pusher } from '@millrace/outbox';
@@ -9,20 +8,27 @@ import { ThreadPool } from '@millrace/runtime';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger as Pino } from 'pino';
+import { ChatHost } from './chat/chat-host.js';
 import { lateServices } from './compose/app-services.js';
+import { awaitBackends } from './compose/await-backends.js';
+import { drainEngines } from './compose/engines.js';
 import { loadApp, resolveApp } from './compose/load-app.js';
 import { migrateServer, requireServerMigrated } from './compose/migrate.js';
 import { databaseOf } from './compose/open-database.js';
 import type { ServerParts } from './compose/parts.js';
 import { isEmbedded, type ServerConfig } from './config/model.js';
 import { type App, type AppFactory, type AppParts, partsOf } from './define-app.js';
+import { withDemo } from './demo/add-demo.js';
+import { ERRORS } from './errors.js';
 import { createAdapter } from './http/create-adapter.js';
 import { Draining } from './http/draining.js';
 import { Streams } from './http/streams.js';
 import { nestLog, partLog } from './log.js';
+import { ServerMetrics } from './metrics/server-metrics.js';
 import { ApiKeys } from './security/api-keys.js';
 import { requireKeys } from './security/require-keys.js';
 import { ServerModule } from './server-module.js';
+import { VERSION } from './version.js';
 
 /** A server that answers. */
 export interface RunningServer {
@@ -31,6 +37,8 @@ export interface RunningServer {
   readonly instanceId: string;
   /** Takes no more requests, lets work end within the grace period, gives the rest back, closes everything. */
   close(): Promise<void>;
+  /** What `close` is waiting for; undefined before it and after it. */
+  readonly closing: string | undefined;
 }
 
 /** What a server is started with besides its settings. */
@@ -38,42 +46,48 @@ export interface StartOptions {
   readonly log: Pino;
   /** Instead of the module that the settings name. */
   readonly app?: App | undefined;
+  /** Ends the waiting for backends. */
+  readonly signal?: AbortSignal | undefined;
 }
-
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
 
 /**
  * Starts a server: opens its stores, loads the application, answers.
  * @param config - all settings: see loadConfig.
  * @param options - the log, and an application that is there already.
  * @throws MillraceError `CONFIG_INVALID`, `KEYS_REQUIRED`, `APP_INVALID`, `DATABASE_IN_USE`, `SCHEMA_OUTDATED`,
- * `BACKEND_UNAVAILABLE` and what the parts refuse to start with; then nothing is left open.
+ * `BACKEND_UNUSABLE`, `LISTEN_FAILED` and what the parts refuse to start with; then nothing is left open.
  */
 export async function startServer(config: ServerConfig, options: StartOptions): Promise<RunningServer> {
   const log = partLog(options.log);
   const keys = new ApiKeys(config.apiKeys);
   requireKeys(config, keys);
   const late = lateServices();
-  const app = resolveApp(await givenApp(config, options), late.services, config.app);
-  const database = databaseOf(config, log.child({ part: 'database' }));
   const clock = systemClock;
+  const given = resolveApp(await givenApp(config, options), late.services, config.app);
+  const app = withDemo(given, { clock, rng: systemRng() }, config.app);
+  const database = databaseOf(config, log.child({ part: 'database' }));
+  const draining = new Draining(clock);
+  const streams = new Streams(config.limits, clock);
   const parts: ServerParts = {
     config,
     app,
     database,
     operations: new PostgresOperationStore({ database, schema: config.schema, logger: log }),
     threads: app.processors.some(({ thread }) => thread) ? new ThreadPool() : undefined,
-    draining: new Draining(clock),
-    streams: new Streams(config.limits, clock),
+    draining,
+    streams,
+    metrics: new ServerMetrics({ draining, streams, version: VERSION, role: config.role }),
     clock,
     log,
-    instanceId: processName(),
-    version,
+    // A process may start several: each is an instance of its own.
+    instanceId: `${processName()}/${systemRng()
+      .integer(0, 2 ** 32 - 1)
+      .toString(36)}`,
+    version: VERSION,
   };
   try {
-    await prepareDatabase(parts);
+    await awaitBackends({ ...parts, signal: options.signal });
+    await prepareTables(parts);
     const nest = await createNest(parts, keys, options.log);
     late.provide({
       bulk: nest.get(BulkActionService),
@@ -94,16 +108,15 @@ async function givenApp(config: ServerConfig, { app }: StartOptions): Promise<Ap
 }
 
 /** An embedded database belongs to this process, so nobody else could migrate it. */
-async function prepareDatabase({ database, config, log }: ServerParts): Promise<void> {
-  await database.start();
+async function prepareTables({ database, config, log }: ServerParts): Promise<void> {
   if (database.kind !== 'pglite') return requireServerMigrated(database, config);
   const applied = await migrateServer(database, config);
   if (applied.length > 0) log.info({ applied }, 'The tables are up to date');
 }
 
 async function createNest(parts: ServerParts, keys: ApiKeys, log: Pino): Promise<NestFastifyApplication> {
-  const { config, draining, streams } = parts;
-  const environment = { keys, isEmbedded: isEmbedded(config), draining, streams, limits: config.limits };
+  const { config } = parts;
+  const environment = { ...parts, keys, isEmbedded: isEmbedded(config), limits: config.limits };
   const nest = await NestFactory.create<NestFastifyApplication>(
     ServerModule.register(parts),
     await createAdapter(environment),
@@ -119,23 +132,50 @@ async function listen(nest: NestFastifyApplication, { config }: ServerParts): Pr
     await nest.listen(config.port, config.host);
   } catch (error) {
     await nest.close().catch(() => {});
-    throw error;
+    throw toListenError(error, config);
   }
+}
+
+const LISTEN_REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program uses the port. Stop it, or choose another port (--port, PORT)',
+  EACCES: 'this user may not use the port. Choose one above 1023 (--port, PORT)',
+  EADDRNOTAVAIL: 'this machine does not have the address (--host, HOST)',
+  ENOTFOUND: 'nobody knows this name (--host, HOST)',
+};
+
+function toListenError(error: unknown, { host, port }: ServerConfig): unknown {
+  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  const reason = LISTEN_REASONS[code];
+  if (reason === undefined || (syscall !== 'listen' && syscall !== 'getaddrinfo')) return error;
+  return ERRORS.create('LISTEN_FAILED', { host, port, reason }, { cause: error });
 }
 
 async function running(nest: NestFastifyApplication, parts: ServerParts): Promise<RunningServer> {
   const { draining, streams, instanceId } = parts;
   let closed: Promise<void> | undefined;
+  let closing: string | undefined;
   const close = async () => {
     draining.begin();
     streams.end();
-    // Drains the engines: whoever waits for an outcome is answered with its status URL.
-    await nest.close();
-    await closeParts(parts);
+    closing = 'work that does not end';
+    // Together, or their parts of the grace period would add up.
+    await Promise.allSettled([
+      drainEngines(nest),
+      parts.config.role !== 'worker' && nest.get(ChatHost).chat.stop(),
+    ]);
+    closing = 'the HTTP server and the stores';
+    await nest.close().finally(async () => {
+      closing = 'threads and the database';
+      await closeParts(parts);
+    });
+    closing = undefined;
   };
   return {
     url: await nest.getUrl(),
     instanceId,
+    get closing() {
+      return closing;
+    },
     close: () => {
       closed ??= close();
       return closed;
@@ -145,6 +185,7 @@ async function running(nest: NestFastifyApplication, parts: ServerParts): Promis
 
 async function closeParts({ streams, threads, database }: ServerParts): Promise<void> {
   streams.stop();
-  await Promise.allSettled([threads?.shutdown()]);
+  // The engines have given their jobs back: a thread that is still busy works for nobody.
+  await Promise.allSettled([threads?.shutdown({ wait: false })]);
   await Promise.allSettled([database.stop()]);
 }

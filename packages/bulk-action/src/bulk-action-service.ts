@@ -14,7 +14,7 @@ import type { GroupInput, GroupKey, GroupPatch, GroupProgress, JobInput, TenantP
 import { type AddJobsOptions, batchesOf, type PreparedJobs, prepareJobs } from './new-jobs.js';
 import type { ResolvedBulkActionConfig } from './options.js';
 import type { AddAnswer, BulkStore, GroupDefinition } from './ports.js';
-import { changeOf, changeOrEnd, type GroupChange } from './refusals.js';
+import { changeOf, changeOrEnd, type GroupChange, optionInvalid } from './refusals.js';
 import { checkId, groupIdOf, parseGroupRef } from './rules/ids.js';
 
 /** What a BulkActionService takes from outside. */
@@ -40,7 +40,17 @@ export interface JobsAdded {
 export interface BulkSubmitted extends JobsAdded {
   /** As every method takes it. */
   readonly groupId: string;
+  /** False when the group was there already. */
+  readonly created: boolean;
+  /** Whether it takes no more jobs. */
+  readonly sealed: boolean;
   readonly progress: GroupProgress;
+}
+
+/** How a whole bulk action is handed in. */
+export interface SubmitBulkOptions extends Pick<AddJobsOptions, 'requestId'> {
+  /** Whether these are all jobs of the group (true). */
+  readonly seal?: boolean | undefined;
 }
 
 const RETRY_AFTER_LEAST_MS = 1000;
@@ -107,24 +117,27 @@ export class BulkActionService extends GroupViews {
   }
 
   /**
-   * Makes a group, registers its jobs and seals it.
+   * Makes a group, registers its jobs and seals it. All of it is checked before anything is stored.
    * @param group - see GroupInput.
-   * @param jobs - all of them.
-   * @param options - `requestId`: ids of jobs without one are made from it and their position.
+   * @param jobs - all of them, or with `seal: false` the first.
+   * @param options - `requestId`: ids of jobs without one are made from it and their position; `seal`: false leaves the group open.
    * @throws MillraceError what `createGroup`, `addJobs` and `seal` throw.
    */
   async submitBulk(
     group: GroupInput,
     jobs: Iterable<JobInput>,
-    options: Pick<AddJobsOptions, 'requestId'> = {},
+    options: SubmitBulkOptions = {},
   ): Promise<BulkSubmitted> {
     const definition = defineGroup('submitBulk', group, this.#config);
-    const prepared = this.#prepare('submitBulk', jobs, options);
-    await this.#create(definition);
+    const { seal = true, ...naming } = options;
+    if (typeof seal !== 'boolean') throw optionInvalid('submitBulk', 'seal', 'true or false', seal);
+    const prepared = this.#prepare('submitBulk', jobs, naming);
+    const created = await this.#create(definition);
     const added = await this.#register(definition, prepared);
-    await this.#seal(definition.key, prepared.jobs.length);
+    if (seal) await this.#seal(definition.key, prepared.jobs.length);
     const groupId = groupIdOf(definition.key);
-    return { groupId, ...added, progress: await this.getProgress(groupId) };
+    const view = await this.getGroup(groupId);
+    return { groupId, created, ...added, sealed: view.sealed, progress: this.progressOf(view) };
   }
 
   /**

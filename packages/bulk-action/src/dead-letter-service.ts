@@ -1,4 +1,10 @@
-import { type OptionRule, oneOfOption, resolveOptions, textOption } from '@millrace/foundation';
+import {
+  integerOption,
+  type OptionRule,
+  oneOfOption,
+  resolveOptions,
+  textOption,
+} from '@millrace/foundation';
 import type { DeadLetter, DeadLetterSignature, Page } from './model.js';
 import { type PageRequest, resolvePage } from './page-request.js';
 import type { BulkStore, DeadLetterFilter, DeadLetterStore } from './ports.js';
@@ -21,8 +27,16 @@ export interface DeadLetterSelection extends DeadLetterQuery {
   readonly all?: true | undefined;
 }
 
+/** How many are moved. */
+export interface MoveOptions {
+  /** At most so many; all that are selected without it. */
+  readonly max?: number | undefined;
+}
+
 /** How many a store moves in one step. */
 const STEP = 500;
+/** Of how many causes a store tells. */
+const CAUSES_MAX = 1000;
 
 const anyId: OptionRule = { expected: 'an id', accepts: () => true };
 const QUERY_RULES = {
@@ -32,6 +46,7 @@ const QUERY_RULES = {
   signature: textOption({ min: 1, max: 10_000 }),
 };
 const SELECTION_RULES = { ...QUERY_RULES, all: oneOfOption(true) };
+const MOVE_RULES = { max: integerOption({ min: 0 }) };
 
 /** Jobs that failed for good after all their tries: looks at them, sends them back, throws them away. */
 export class DeadLetterService {
@@ -69,30 +84,64 @@ export class DeadLetterService {
   }
 
   /**
+   * How many a selection has now.
+   * @param selection - one job, a group, a signature, or `all: true`.
+   * @throws MillraceError `ID_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`.
+   */
+  async count(selection: DeadLetterSelection): Promise<number> {
+    const { key, jobId, signature, tenant } = selectedBy('count', selection);
+    if (jobId === undefined) {
+      const causes = await this.#store.deadLetters.signatures({ key, tenant }, CAUSES_MAX);
+      // There may be more than were told of.
+      if (causes.length < CAUSES_MAX)
+        return causes
+          .filter((cause) => signature === undefined || cause.signature === signature)
+          .reduce((total, cause) => total + cause.count, 0);
+    }
+    return this.#countOneByOne({ key, jobId, signature, tenant });
+  }
+
+  /**
    * Sends jobs back into their lanes with fresh retries; a group that has ended opens its next round.
    * @param selection - one job, a group, a signature, or `all: true`.
+   * @param options - `max`: at most so many.
    * @returns how many went back.
    * @throws MillraceError `ID_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`.
    */
-  async redrive(selection: DeadLetterSelection): Promise<number> {
+  async redrive(selection: DeadLetterSelection, options: MoveOptions = {}): Promise<number> {
     const filter = selectedBy('redrive', selection);
-    return this.#inSteps((max) => this.#store.deadLetters.redrive(filter, max));
+    return this.#inSteps(maxOf('redrive', options), (max) => this.#store.deadLetters.redrive(filter, max));
   }
 
   /**
    * Throws dead letters away; their jobs stay failed.
    * @param selection - one job, a group, a signature, or `all: true`.
+   * @param options - `max`: at most so many.
    * @returns how many are gone.
    * @throws MillraceError `ID_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`.
    */
-  async purge(selection: DeadLetterSelection): Promise<number> {
+  async purge(selection: DeadLetterSelection, options: MoveOptions = {}): Promise<number> {
     const filter = selectedBy('purge', selection);
-    return this.#inSteps((max) => this.#store.deadLetters.purge(filter, max));
+    return this.#inSteps(maxOf('purge', options), (max) => this.#store.deadLetters.purge(filter, max));
   }
 
-  async #inSteps(step: (max: number) => ReturnType<DeadLetterStore['redrive']>): Promise<number> {
+  async #countOneByOne(filter: DeadLetterFilter): Promise<number> {
+    let count = 0;
+    let cursor: string | undefined;
+    do {
+      const page = await this.#store.deadLetters.list(filter, STEP, cursor);
+      count += page.items.length;
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    return count;
+  }
+
+  async #inSteps(
+    most: number,
+    step: (max: number) => ReturnType<DeadLetterStore['redrive']>,
+  ): Promise<number> {
     // Jobs sent back may die again at once: without this bound the call would chase them for ever.
-    let left = (await this.#store.views.queues()).deadLetters;
+    let left = Math.min(most, (await this.#store.views.queues()).deadLetters);
     let moved = 0;
     while (left > 0) {
       const answer = await step(Math.min(STEP, left));
@@ -116,6 +165,12 @@ function filterOf(owner: string, query: DeadLetterQuery, rules: object = QUERY_R
     ...(tenant !== undefined && { tenant: checkTenant(tenant) }),
   };
 }
+
+const maxOf = (owner: string, options: MoveOptions): number =>
+  resolveOptions<{ max: number }>(
+    { owner, defaults: { max: Number.MAX_SAFE_INTEGER }, rules: MOVE_RULES },
+    options as never,
+  ).max;
 
 /** A selection whose values happen to be undefined must not mean "all". */
 function selectedBy(owner: string, selection: DeadLetterSelection): DeadLetterFilter {

@@ -53,7 +53,15 @@ export class GroupViews {
    * @throws MillraceError `GROUP_NOT_FOUND`, `ID_INVALID`.
    */
   async getProgress(groupId: string): Promise<GroupProgress> {
-    return progressOf(await this.getGroup(groupId), this.#config.congestion.baseBackoffMs);
+    return this.progressOf(await this.getGroup(groupId));
+  }
+
+  /**
+   * How far a group is, by a look at it that was taken before.
+   * @param group - of `getGroup` or `listGroups`.
+   */
+  progressOf(group: GroupView): GroupProgress {
+    return progressOf(group, this.#config.congestion.baseBackoffMs);
   }
 
   /**

@@ -25,6 +25,7 @@ export {
   type BulkActionServiceDependencies,
   type BulkSubmitted,
   type JobsAdded,
+  type SubmitBulkOptions,
 } from './bulk-action-service.js';
 export type {
   CongestionPoint,
@@ -39,7 +40,12 @@ export {
   CongestionStatsService,
   type CongestionStatsServiceDependencies,
 } from './congestion-stats-service.js';
-export { type DeadLetterQuery, type DeadLetterSelection, DeadLetterService } from './dead-letter-service.js';
+export {
+  type DeadLetterQuery,
+  type DeadLetterSelection,
+  DeadLetterService,
+  type MoveOptions,
+} from './dead-letter-service.js';
 export { BulkActionEngine, type BulkActionEngineOptions } from './engine.js';
 export { ERRORS } from './errors.js';
 export { GroupViews } from './group-views.js';
@@ -164,6 +170,15 @@ export {
 } from './processor.js';
 export type { GroupChange } from './refusals.js';
 export type { ExplainFacts, Explanation, GateName, GateView, ScopeFacts } from './rules/explain.js';
+export {
+  DURATION_BOUNDS_MS,
+  durationStatistics,
+  type Histogram,
+  newHistogram,
+  recordDuration,
+} from './rules/histogram.js';
+export { checkRequestId } from './rules/ids.js';
+export { effectiveWeight } from './rules/sfq.js';
 export {
   CongestionControlService,
   type CongestionControlServiceDependencies,

@@ -195,6 +195,18 @@ describe('submitBulk and submitJob', () => {
     expect(await service.getGroup('g1')).toMatchObject({ sealed: true });
   });
 
+  it('leaves the group open when more jobs follow, and says whether it is new', async () => {
+    const { service } = onMemory();
+    const send = (count: number, seal: boolean) => service.submitBulk({ id: 'g1' }, jobs(count), { seal });
+    expect(await send(2, false)).toMatchObject({ created: true, sealed: false, registered: 2 });
+    expect(await send(3, false)).toMatchObject({ created: false, sealed: false, added: 1, registered: 3 });
+    expect(await send(3, true)).toMatchObject({ created: false, sealed: true, added: 0 });
+    await expect(service.submitBulk({ id: 'g2' }, [], { seal: 'no' as never })).rejects.toMatchObject(
+      code('OPTION_INVALID'),
+    );
+    await expect(service.getGroup('g2')).rejects.toMatchObject(code('GROUP_NOT_FOUND'));
+  });
+
   it('seals with the number of distinct ids; a group with other jobs besides stays open', async () => {
     const { service } = onMemory();
     expect(await service.submitBulk({ id: 'a' }, [...jobs(2), ...jobs(2)])).toMatchObject({

@@ -58,6 +58,37 @@ describe('DeadLetterService', () => {
     expect(await deadLetters.signatures({ groupId: 'a' })).toMatchObject([{ signature: DOWN, count: 3 }]);
   });
 
+  it('bulk-action BA-8: counts what a selection has, also with more causes than a store tells of', async () => {
+    const { deadLetters, service, clock, take, settle } = await withDeadLetters();
+    expect(await deadLetters.count({ all: true })).toBe(5);
+    expect(await deadLetters.count({ all: true, tenant: 'acme' })).toBe(2);
+    expect(await deadLetters.count({ groupId: 'a' })).toBe(3);
+    expect(await deadLetters.count({ groupId: 'a', jobId: 'j1' })).toBe(1);
+    expect(await deadLetters.count({ groupId: 'a', jobId: 'none' })).toBe(0);
+    expect(await deadLetters.count({ signature: REFUSED })).toBe(2);
+    expect(await deadLetters.count({ signature: REFUSED, tenant: '' })).toBe(0);
+    await expect(deadLetters.count({})).rejects.toMatchObject(code('OPTION_INVALID'));
+    await service.addJobs('c', jobs(1001));
+    let cause = 0x4e00;
+    for (let taken = await take(500); taken.length > 0; taken = await take(500)) {
+      for (const job of taken) await settle([job], dead(`down ${String.fromCodePoint(cause++)}`));
+      // The rate over all.
+      await clock.advance(1000);
+    }
+    expect(await deadLetters.signatures({}, { limit: 1000 })).toHaveLength(1000);
+    expect(await deadLetters.count({ all: true })).toBe(1006);
+    expect(await deadLetters.count({ signature: DOWN })).toBe(3);
+  });
+
+  it('bulk-action BA-8: moves no more than it may', async () => {
+    const { deadLetters } = await withDeadLetters();
+    expect(await deadLetters.purge({ groupId: 'a' }, { max: 2 })).toBe(2);
+    expect(await deadLetters.redrive({ groupId: 'acme/b' }, { max: 1 })).toBe(1);
+    expect(await deadLetters.redrive({ all: true }, { max: 0 })).toBe(0);
+    expect(await deadLetters.count({ all: true })).toBe(2);
+    await expect(deadLetters.purge({ all: true }, { max: -1 })).rejects.toMatchObject(code('OPTION_INVALID'));
+  });
+
   it.each([
     ['one job', { groupId: 'a', jobId: 'j0' }, 1],
     ['a group', { groupId: 'acme/b' }, 2],

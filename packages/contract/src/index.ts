@@ -4,6 +4,104 @@
  *
  * @packageDocumentation
  */
+
+export { AuditEntry, AuditPage, AuditQuery } from './audit.js';
+export { BATCH_ROUTES } from './batch-routes.js';
+export {
+  BatchBody,
+  BatchCounts,
+  BatchDetailsBody,
+  BatchIdText,
+  BatchListQuery,
+  BatchPage,
+  BatchStatusName,
+  BatchSummary,
+  BatchTaskBody,
+  BatchTaskListQuery,
+  BatchTaskPage,
+  BatchTaskStatusName,
+  BatchTaskSummary,
+  StartBatchRequest,
+  StartedBatchBody,
+  TaskKeyText,
+} from './batches.js';
+export {
+  GroupBody,
+  GroupChangeAnswer,
+  GroupChangeRequest,
+  GroupPage,
+  GroupQuery,
+  GroupRequest,
+  GroupResultBody,
+  GroupStatusName,
+  ProgressBody,
+  ResultQuery,
+  SealRequest,
+  SubmitGroupAnswer,
+  SubmitGroupQuery,
+  SubmitGroupRequest,
+} from './bulk.js';
+export { BULK_ROUTES } from './bulk-routes.js';
+export { CHANGES_EVENTS, ChangesEvent, ChangesSnapshot, HelloEvent, WatchEvent } from './changes.js';
+export {
+  CHAT_EVENTS,
+  ChatEvent,
+  ChatMessagesBody,
+  ChatReceiptBody,
+  ChatSessionBody,
+  ChatSessionIdText,
+  ChatSessionList,
+  ChatSessionListQuery,
+  ChatTaskBody,
+  ChatTaskIdText,
+  ChatTaskResultBody,
+  CreateChatSessionRequest,
+  QueueChatMessageRequest,
+} from './chat.js';
+export { CHAT_ROUTES } from './chat-routes.js';
+export { DAG_ROUTES } from './dag-routes.js';
+export { AppliedDagBody, ApplyDagRequest, DagBody, DagListQuery, DagPage, DagTaskRequest } from './dags.js';
+export {
+  DEAD_LETTER_IDS_MAX,
+  DeadLetterBody,
+  DeadLetterPage,
+  DeadLetterQuery,
+  DeadLetterSelection,
+  MovedAnswer,
+} from './dead-letters.js';
+export { DemoBody, DemoRequest, DemoStopped } from './demo.js';
+export { DEMO_ROUTES } from './demo-routes.js';
+export {
+  CongestionBody,
+  CongestionQuery,
+  FairnessBody,
+  FairnessQuery,
+  QueuesBody,
+  TenantBody,
+  TenantChangeRequest,
+} from './fairness.js';
+export { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './fields.js';
+export {
+  InstanceBody,
+  InstanceList,
+  InstanceWorkers,
+  PoolBody,
+  PoolStatusBody,
+  ScaleAnswer,
+  ScaleRequest,
+  WORKERS_MAX,
+} from './fleet.js';
+export { FLEET_ROUTES } from './fleet-routes.js';
+export {
+  AddJobsAnswer,
+  AddJobsRequest,
+  ExplanationBody,
+  JobBody,
+  JobPage,
+  JobQuery,
+  JobRequest,
+  JobStatusName,
+} from './jobs.js';
 export { OPERATION_ROUTES } from './operation-routes.js';
 export {
   AcceptedAnswer,
@@ -19,8 +117,6 @@ export {
   OperationStateName,
   OpIdText,
   OutcomeBody,
-  PAGE_SIZE_DEFAULT,
-  PAGE_SIZE_MAX,
   StatusQuery,
   SubmitRequest,
 } from './operations.js';
@@ -28,5 +124,16 @@ export { type HttpMethod, type MethodAndPath, PATHS, type RouteId } from './path
 export { FieldError, fieldErrorsOf, PROBLEM_CONTENT_TYPE, Problem, toProblem } from './problem.js';
 export { type HttpAnswer, type HttpRoute, ROLES, type Role, type RouteSpec, type Tenancy } from './route.js';
 export { type AnswerOf, type RequestOf, ROUTES } from './routes.js';
+export { SCHEDULE_ROUTES } from './schedule-routes.js';
+export {
+  RemovedScheduleBody,
+  RemoveScheduleQuery,
+  ScheduleBody,
+  ScheduleListQuery,
+  ScheduleNameText,
+  SchedulePage,
+  SetScheduleRequest,
+} from './schedules.js';
+export { momentOf, STAT_RINGS, StatPoint, type StatStep, StatsBody, StatsQuery } from './stats.js';
 export { CallerBody, HealthBody, HealthCheck } from './system.js';
 export { SYSTEM_ROUTES } from './system-routes.js';

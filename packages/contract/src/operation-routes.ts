@@ -101,6 +101,7 @@ export const OPERATION_ROUTES = {
     description:
       'Ends it as FAILED with the error code CANCELLED, and the work behind it. One that has ended stays as it is. May be repeated.',
     role: 'operate',
+    audited: true,
     params,
     answers: {
       200: json('The operation after it.', CancelAnswer),

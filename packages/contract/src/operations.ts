@@ -1,34 +1,11 @@
 import { z } from 'zod';
-
-/** The most operations on one page, and how many unless asked. */
-export const PAGE_SIZE_MAX = 200;
-export const PAGE_SIZE_DEFAULT = 50;
-
-// With the flag `u` a surrogate matches only where it stands alone: no store keeps it, and none keeps NUL.
-const UNSTORABLE = /\0|\p{Surrogate}/u;
-
-const text = (max: number) =>
-  z
-    .string()
-    .min(1)
-    .max(max)
-    // zod counts characters as JSON Schema does; the orchestrator counts as JavaScript does, where some are two.
-    .refine(
-      (value) => value.length <= max,
-      `must be at most ${max} characters, emoji and the like counted twice`,
-    )
-    .refine((value) => !UNSTORABLE.test(value), 'must not hold NUL or half of a surrogate pair');
-
-const keyText = (max: number) => text(max).regex(/\S/, 'must not be blank');
+import { count, keyText, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, time } from './fields.js';
 
 const name = (what: string) =>
   z
     .string()
     .regex(/^[A-Z0-9_]{1,50}$/, 'must be 1 to 50 of A–Z, 0–9 and _')
     .describe(what);
-
-const count = z.int().min(0);
-const time = z.iso.datetime();
 
 /** The id of an operation. */
 export const OpIdText = z.guid().describe('The id of an operation, a UUID.');
@@ -52,7 +29,8 @@ export const SubmitRequest = z.strictObject({
   timeBudgetMs: z
     .number()
     .optional()
-    .describe('Longest wait for the outcome, in milliseconds; 200 unless given, 50 to 5000 are allowed.'),
+    .describe('Longest wait for the outcome, in milliseconds; 200 unless given, 50 to 5000 are allowed.')
+    .meta({ examples: [200] }),
 });
 /** What somebody wants done, as `POST` takes it. */
 export type SubmitRequest = z.infer<typeof SubmitRequest>;

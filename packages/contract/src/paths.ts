@@ -69,6 +69,7 @@ export const PATHS = {
   getLive: ['GET', '/health/live'],
   getReady: ['GET', '/health/ready'],
   getDocs: ['GET', '/api/docs'],
+  getDocsStyle: ['GET', '/api/docs/style.css'],
   getOpenApi: ['GET', '/openapi.json'],
 } as const satisfies Record<string, MethodAndPath>;
 

@@ -17,6 +17,7 @@ export type Tenancy = 'own' | 'shared' | 'open';
 /** One possible answer. */
 export interface HttpAnswer<S extends z.ZodType = z.ZodType> {
   readonly description: string;
+  /** '' for one without a body. */
   readonly contentType: string;
   readonly schema: S;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -84,6 +85,16 @@ export const text = (description: string, contentType: string): HttpAnswer<z.Zod
   description,
   contentType,
   schema: z.string(),
+});
+
+/**
+ * An answer without a body.
+ * @param description - when it is given.
+ */
+export const empty = (description: string): HttpAnswer<z.ZodUndefined> => ({
+  description,
+  contentType: '',
+  schema: z.undefined(),
 });
 
 /**

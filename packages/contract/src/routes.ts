@@ -1,12 +1,26 @@
 import type { z } from 'zod';
+import { BATCH_ROUTES } from './batch-routes.js';
+import { BULK_ROUTES } from './bulk-routes.js';
+import { CHAT_ROUTES } from './chat-routes.js';
+import { DAG_ROUTES } from './dag-routes.js';
+import { DEMO_ROUTES } from './demo-routes.js';
+import { FLEET_ROUTES } from './fleet-routes.js';
 import { OPERATION_ROUTES } from './operation-routes.js';
 import type { RouteId } from './paths.js';
 import type { HttpRoute } from './route.js';
+import { SCHEDULE_ROUTES } from './schedule-routes.js';
 import { SYSTEM_ROUTES } from './system-routes.js';
 
 /** Everything that can be asked of a server, by id. */
 export const ROUTES = {
+  ...DEMO_ROUTES,
+  ...FLEET_ROUTES,
+  ...BATCH_ROUTES,
+  ...BULK_ROUTES,
+  ...CHAT_ROUTES,
+  ...DAG_ROUTES,
   ...OPERATION_ROUTES,
+  ...SCHEDULE_ROUTES,
   ...SYSTEM_ROUTES,
 } as const satisfies Readonly<Partial<Record<RouteId, HttpRoute>>>;
 

@@ -15,7 +15,10 @@ export type CallerBody = z.infer<typeof CallerBody>;
 export const HealthCheck = z.object({
   name: z.string(),
   ok: z.boolean(),
-  message: z.string().nullable().describe('What is wrong, and what to do.'),
+  message: z
+    .string()
+    .nullable()
+    .describe('What is wrong, and what to do; of one that is well, what could not be looked at.'),
   since: z.iso.datetime().nullable().describe('When it was first seen so; null: it is well.'),
 });
 /** The state of something that a server needs. */

@@ -11,7 +11,7 @@ export interface OrchestratorEventMap {
   /** It was not taken: by its code. */
   readonly refused: { readonly route: string; readonly code: string };
   /** A new operation was stored. */
-  readonly accepted: { readonly route: string; readonly opId: OpId };
+  readonly accepted: { readonly route: string; readonly opId: OpId; readonly tenant: string };
   /** It was answered with its outcome. */
   readonly fast: { readonly route: string; readonly opId: OpId; readonly elapsedMs: number };
   /** It was answered with a status URL. */

@@ -100,7 +100,7 @@ export class InlineFastPathRunner implements Orchestrator {
     const { logger } = this.#options;
     const { envelope, traits, route } = call;
     logger.info(this.#fields(call), 'Operation accepted');
-    this.#parts.events.emit('accepted', { route, opId });
+    this.#parts.events.emit('accepted', { route, opId, tenant: envelope.tenant });
     this.#budgets.open(opId, call);
     // Before the wait is entered nothing can be missed: what runs here tells nobody in this turn.
     const ended = this.#parts.waits.forEnd(opId, this.#leftMs(call));

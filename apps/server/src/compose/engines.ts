@@ -1,16 +1,15 @@
-import { BulkActionModule, BulkActionService } from '@millrace/bulk-action/nestjs';
+import { BulkActionEngine, BulkActionModule, BulkActionService } from '@millrace/bulk-action/nestjs';
 import { BatchBacking } from '@millrace/orchestrator/batch';
 import { BulkBacking } from '@millrace/orchestrator/bulk';
-import { OrchestratorModule } from '@millrace/orchestrator/nestjs';
+import { OrchestratorHost, OrchestratorModule } from '@millrace/orchestrator/nestjs';
 import { Outbox } from '@millrace/outbox';
 import { OutboxModule } from '@millrace/outbox/nestjs';
-import type { DynamicModule } from '@nestjs/common';
+import type { DynamicModule, INestApplicationContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { ChatHost } from '../chat/chat-host.js';
 import { callerOf } from '../http/caller-of.js';
-import type { ServerParts } from './parts.js';
-
-/** The part of the grace period that work gets; the rest is for giving back and closing, whatever the backends do. */
-const WORK_SHARE = 0.7;
+import { gracePlan } from './grace-plan.js';
+import { PARTS, type ServerParts } from './parts.js';
 
 /**
  * The three engines as modules of Nest: they start after everything else and are drained before it.
@@ -20,7 +19,24 @@ export function engineModules(parts: ServerParts): DynamicModule[] {
   return [bulkModule(parts), outboxModule(parts), orchestratorModule(parts)];
 }
 
-const graceMs = ({ config }: ServerParts): number => Math.floor(config.gracePeriodMs * WORK_SHARE);
+/**
+ * Takes no more work, lets what runs end in its share of the grace period, gives the rest back; callers that wait are answered with
+ * their status URLs. All at once: Nest would drain one after the other, and their shares would add up.
+ * @param nest - the application.
+ */
+export async function drainEngines(nest: Pick<INestApplicationContext, 'get'>): Promise<void> {
+  const engine = nest.get(BulkActionEngine);
+  const { config } = nest.get<ServerParts>(PARTS);
+  await Promise.allSettled([
+    nest.get(OrchestratorHost).drain(),
+    nest.get(Outbox).stop(),
+    engine.pool.stop(),
+    engine.held.stop(),
+    config.role === 'worker' ? undefined : nest.get(ChatHost).chat.stop(),
+  ]);
+}
+
+const graceMs = ({ config }: ServerParts): number => gracePlan(config.gracePeriodMs).workMs;
 
 function bulkModule(parts: ServerParts): DynamicModule {
   const { config, app, threads, clock, log } = parts;

@@ -5,6 +5,7 @@ import type { ThreadPool } from '@millrace/runtime';
 import type { ServerConfig } from '../config/model.js';
 import type { Draining } from '../http/draining.js';
 import type { Streams } from '../http/streams.js';
+import type { ServerMetrics } from '../metrics/server-metrics.js';
 import type { ResolvedApp } from './load-app.js';
 
 /** What every module of a server is made of; there before Nest is. */
@@ -16,6 +17,7 @@ export interface ServerParts {
   readonly threads: ThreadPool | undefined;
   readonly draining: Draining;
   readonly streams: Streams;
+  readonly metrics: ServerMetrics;
   readonly clock: Clock;
   readonly log: Logger;
   /** Names this process to the others. */

@@ -2,6 +2,11 @@ import { z } from 'zod';
 
 const count = z.int().min(0);
 const positive = z.int().min(1);
+/** The longest that timers can wait. */
+const durationMs = z
+  .int()
+  .min(1)
+  .max(2 ** 31 - 1);
 
 const Limits = z.strictObject({
   bodyBytesMax: positive.default(4_194_304).describe('The most bytes of a JSON body; more is answered 413.'),
@@ -9,10 +14,13 @@ const Limits = z.strictObject({
   jobsPerUpload: positive
     .default(10_000_000)
     .describe('The most lines of one application/x-ndjson body; more is answered 413.'),
+  uploadStallMs: durationMs
+    .default(60_000)
+    .describe('A sender of an application/x-ndjson body that is silent for so long is cut off.'),
   streamsMax: positive
     .default(1_000)
     .describe('Streams of events that may be open at once; more are answered 429.'),
-  streamStallMs: positive
+  streamStallMs: durationMs
     .default(30_000)
     .describe('A client of a stream that takes nothing for so long is dropped.'),
   requestsPerSecond: count
@@ -22,10 +30,11 @@ const Limits = z.strictObject({
     ),
 });
 
+const url = (scheme: RegExp) => z.string().regex(scheme).refine(URL.canParse);
+
 const section = z.record(z.string(), z.unknown()).default({});
 
-/** All settings of a server, with their defaults. Unknown ones are refused. */
-export const ServerConfig = z.strictObject({
+const Settings = z.strictObject({
   port: z.int().min(0).max(65_535).default(3000).describe('Where to listen; 0: any free port.'),
   host: z
     .string()
@@ -43,25 +52,40 @@ export const ServerConfig = z.strictObject({
     .min(1)
     .default('.millrace')
     .describe('Where the embedded database is, without databaseUrl.'),
-  redisUrl: z.string().min(1).optional().describe('Where bulk jobs are; in memory without it.'),
-  databaseUrl: z
-    .string()
-    .min(1)
+  redisUrl: url(/^rediss?:/)
+    .optional()
+    .describe('Where bulk jobs are; in memory without it.'),
+  databaseUrl: url(/^postgres(ql)?:/)
     .optional()
     .describe('The PostgreSQL of batches and operations; embedded (PGlite) without it.'),
   schema: z.string().min(1).default('millrace').describe('The schema of the tables.'),
   keyPrefix: z.string().min(1).default('bulk-action:').describe('What all keys in Redis begin with.'),
   apiKeys: z.string().default('').describe('name:role[:tenant]:secret, separated by commas.'),
   app: z.string().min(1).optional().describe('The module that exports defineApp(…).'),
-  logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-  gracePeriodMs: positive
+  logLevel: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+    .default('info')
+    .describe('What the log leaves out is below it.'),
+  gracePeriodMs: durationMs
     .default(30_000)
     .describe('How long work may go on after SIGTERM; the process has ended then.'),
+  startWaitMs: durationMs
+    .default(30_000)
+    .describe('How long a start waits for Redis and PostgreSQL to answer.'),
   limits: Limits.prefault({}),
   bulk: section.describe('Settings of bulk-action: BulkActionConfig.'),
   outbox: section.describe('Settings of outbox: OutboxOptions.'),
   orchestrator: section.describe('Settings of orchestrator: OrchestratorOptions.'),
   chat: section.describe('Settings of the lanes of chat: TaskManagerConfig.'),
+});
+
+/** All settings of a server, with their defaults. Unknown ones are refused. */
+export const ServerConfig = Settings.superRefine((config, context) => {
+  if (config.role === 'all') return;
+  // Alone with its memory and its own files it would wait for work, or hand it to nobody, for ever.
+  for (const path of ['redisUrl', 'databaseUrl'] as const)
+    if (config[path] === undefined)
+      context.addIssue({ code: 'custom', path: [path], params: { neededBy: config.role } });
 });
 /** All settings of a server. */
 export type ServerConfig = z.infer<typeof ServerConfig>;

@@ -1,25 +1,21 @@
 import type { HealthBody, HealthCheck } from '@millrace/contract';
 import { LATE, toWorkError, within } from '@millrace/foundation';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
+import { type Backend, CHECK_MS, databaseBackend, redisBackend } from './backends.js';
 
-/** How long a backend may take to answer. */
-const CHECK_MS = 1_000;
 /** However many ask, the backends are asked once in this time. */
 const FRESH_MS = 500;
 
-/** Something that a server needs. */
-interface Backend {
-  readonly name: string;
-  /** Throws with what is wrong. */
-  check(): Promise<void>;
-}
+/** Between `//` and `@` in an address. */
+const CREDENTIALS = /\/\/[^\s/@]*@/g;
 
 /** Knows whether this process can work. */
 @Injectable()
-export class Readiness {
+export class Readiness implements OnApplicationShutdown {
   readonly #parts: ServerParts;
   readonly #backends: readonly Backend[];
+  readonly #underWay = new Map<Backend, Promise<string | undefined>>();
   readonly #badSince = new Map<string, Date>();
   #look: { readonly at: number; readonly checks: Promise<readonly HealthCheck[]> } | undefined;
 
@@ -29,36 +25,60 @@ export class Readiness {
    */
   constructor(@Inject(PARTS) parts: ServerParts) {
     this.#parts = parts;
-    this.#backends = [{ name: 'database', check: async () => void (await parts.database.query('SELECT 1')) }];
+    const { redisUrl } = parts.config;
+    this.#backends = [
+      databaseBackend(parts.database),
+      ...(redisUrl === undefined ? [] : [redisBackend(redisUrl)]),
+    ];
   }
 
-  /** Looks at everything that this process needs. */
+  /** Looks at everything that this process needs; takes a second at the longest, whatever the backends do. */
   async look(): Promise<HealthBody> {
     const { clock, draining } = this.#parts;
     const now = clock.monotonicMs();
     if (!this.#look || now - this.#look.at >= FRESH_MS)
       this.#look = { at: now, checks: Promise.all(this.#backends.map((backend) => this.#checked(backend))) };
-    const stopping = this.#noted(
-      'stopping',
-      draining.isDraining ? 'This instance is about to stop' : undefined,
-    );
-    const checks = [...(await this.#look.checks), ...(draining.isDraining ? [stopping] : [])];
-    return { ok: checks.every(({ ok }) => ok), checks };
+    const backends = await this.#look.checks;
+    const checks = draining.isDraining
+      ? [...backends, this.#noted('stopping', { wrong: 'This instance is about to stop' })]
+      : backends;
+    return { ok: checks.every(({ ok }) => ok), checks: [...checks] };
+  }
+
+  /** Called by Nest, when nobody can ask any more. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.allSettled(this.#backends.map((backend) => backend.stop?.()));
   }
 
   async #checked(backend: Backend): Promise<HealthCheck> {
+    const { name } = backend;
     try {
-      const answer = await within(this.#parts.clock, CHECK_MS, backend.check());
-      return this.#noted(backend.name, answer === LATE ? `No answer within ${CHECK_MS} ms` : undefined);
+      const answer = await within(this.#parts.clock, CHECK_MS, this.#ask(backend));
+      if (answer === LATE) return this.#noted(name, { wrong: `No answer within ${CHECK_MS} ms` });
+      return this.#noted(name, { note: answer });
     } catch (error) {
-      return this.#noted(backend.name, toWorkError(error).message);
+      return this.#noted(name, { wrong: toWorkError(error).message.replaceAll(CREDENTIALS, '//***@') });
     }
   }
 
-  #noted(name: string, message: string | undefined): HealthCheck {
-    if (message === undefined) this.#badSince.delete(name);
-    else if (!this.#badSince.has(name)) this.#badSince.set(name, new Date(this.#parts.clock.now()));
+  /** One that hangs is asked once: questions that pile up would take the connections that work needs. */
+  #ask(backend: Backend): Promise<string | undefined> {
+    let asked = this.#underWay.get(backend);
+    if (!asked) {
+      asked = backend.check().finally(() => this.#underWay.delete(backend));
+      this.#underWay.set(backend, asked);
+    }
+    return asked;
+  }
+
+  #noted(name: string, { wrong, note }: { wrong?: string; note?: string | undefined }): HealthCheck {
+    const { clock, log } = this.#parts;
+    const isBad = wrong !== undefined;
+    if (isBad && !this.#badSince.has(name)) {
+      this.#badSince.set(name, new Date(clock.now()));
+      log.warn({ check: name, reason: wrong }, 'This instance is not ready');
+    } else if (!isBad && this.#badSince.delete(name)) log.info({ check: name }, 'It is well again');
     const since = this.#badSince.get(name)?.toISOString() ?? null;
-    return { name, ok: message === undefined, message: message ?? null, since };
+    return { name, ok: !isBad, message: wrong ?? note ?? null, since };
   }
 }

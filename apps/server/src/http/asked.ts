@@ -1,5 +1,4 @@
 import { fieldErrorsOf, type HttpRoute, type RouteSpec } from '@millrace/contract';
-import { ERRORS as ORCHESTRATOR_ERRORS } from '@millrace/orchestrator';
 import {
   applyDecorators,
   createParamDecorator,
@@ -11,6 +10,7 @@ import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Caller } from '../security/caller.js';
 import { callerOf } from './caller-of.js';
+import { requestInvalid } from './request-invalid.js';
 import { patternOf, routeOf } from './route-of.js';
 
 type Read<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -54,15 +54,23 @@ export const Ask = createParamDecorator<void>((_, context) =>
  */
 export function readAsked(request: FastifyRequest): Asked<RouteSpec> {
   const route = routeOf(request.method, request.routeOptions.url);
-  const { traceparent } = request.headers;
   return {
     params: checked(route?.params, request.params) as never,
     query: checked(route?.query, request.query) as never,
     // A body of lines is read while it comes.
-    body: (isNdjson(request) ? undefined : checked(route?.body, request.body)) as never,
+    body: (route?.ndjson && isNdjson(request) ? undefined : checked(route?.body, request.body)) as never,
     caller: callerOf(request),
-    traceparent: typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined,
+    traceparent: traceparentOf(request),
   };
+}
+
+/**
+ * The W3C trace context of a request, where it is well formed.
+ * @param request - of Fastify.
+ */
+export function traceparentOf({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
+  const { traceparent } = headers;
+  return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }
 
 /** The content type of bodies that are lines of JSON. */
@@ -79,10 +87,5 @@ function checked(schema: z.ZodType | undefined, value: unknown): unknown {
   if (!schema) return undefined;
   const { success, data, error } = schema.safeParse(value ?? {});
   if (success) return data;
-  const errors = fieldErrorsOf(error.issues);
-  const problems = errors
-    .map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))
-    .join('; ');
-  const details = { problems, errors };
-  throw ORCHESTRATOR_ERRORS.create('REQUEST_INVALID', details);
+  throw requestInvalid(fieldErrorsOf(error.issues));
 }

@@ -14,6 +14,12 @@ export function callerOf(request: FastifyRequest): Caller {
 }
 
 /**
+ * Who sent a request; undefined for one that was refused before its key was known, or that is for no route.
+ * @param request - of Fastify.
+ */
+export const callerIfKnown = (request: FastifyRequest): Caller | undefined => CALLERS.get(request);
+
+/**
  * Notes who sent a request.
  * @param request - of Fastify.
  * @param caller - who.

@@ -9,6 +9,7 @@ import { ERRORS } from '../errors.js';
 import { NDJSON } from './asked.js';
 import { callerOf } from './caller-of.js';
 import { addGate, type GateEnvironment } from './gate.js';
+import { observeRequests, type RequestObservers } from './observe-requests.js';
 import { routeOf } from './route-of.js';
 
 /** Longer than any id, as a URL writes it. */
@@ -17,7 +18,7 @@ const PARAMETER_CHARACTERS_MAX = 2_048;
 const HEAD_TIMEOUT_MS = 10_000;
 
 /** What an HTTP server is made of. */
-export interface HttpEnvironment extends GateEnvironment {
+export interface HttpEnvironment extends GateEnvironment, RequestObservers {
   readonly limits: ServerConfig['limits'];
 }
 
@@ -45,6 +46,7 @@ export async function createAdapter(environment: HttpEnvironment): Promise<Fasti
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   fastify.removeContentTypeParser('text/plain');
   fastify.addContentTypeParser(NDJSON, (_request, payload, done) => done(null, payload));
+  observeRequests(fastify, environment);
   addGate(fastify, environment);
   await fastify.register(helmet, HEADERS);
   if (limits.requestsPerSecond > 0) await fastify.register(rateLimit, rateLimitOf(limits.requestsPerSecond));

@@ -1,8 +1,6 @@
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
+import { gracePlan } from '../compose/grace-plan.js';
 import { PARTS, type ServerParts } from '../compose/parts.js';
-
-/** How long answers may take that are on their way when all work has ended. */
-const LAST_ANSWERS_MS = 2_000;
 
 /** Lets the last answers out: Nest closes the connections after this. */
 @Injectable()
@@ -19,6 +17,7 @@ export class LastAnswers implements BeforeApplicationShutdown {
 
   /** Called by Nest, when the engines are drained. */
   async beforeApplicationShutdown(): Promise<void> {
-    await this.#parts.draining.settled(LAST_ANSWERS_MS);
+    const { draining, config } = this.#parts;
+    await draining.settled(gracePlan(config.gracePeriodMs).lastAnswersMs);
   }
 }

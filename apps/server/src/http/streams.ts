@@ -14,8 +14,8 @@ const LOOKS_PER_STALL = 4;
 
 interface Open {
   readonly raw: FastifyReply['raw'];
-  /** What Node still holds for the client, and since when it has been the same. */
-  held: number;
+  /** How much the system has taken for the client, and since when no more. */
+  taken: number;
   since: number;
 }
 
@@ -57,7 +57,7 @@ export class Streams {
   enter({ raw }: Pick<FastifyReply, 'raw'>): void {
     if (this.#open.size >= this.#options.streamsMax)
       throw ERRORS.create('STREAMS_FULL', { streams: this.#open.size }, { retryAfterMs: 5_000 });
-    const open: Open = { raw, held: 0, since: this.#clock.monotonicMs() };
+    const open: Open = { raw, taken: 0, since: this.#clock.monotonicMs() };
     this.#open.add(open);
     raw.once('close', () => this.#open.delete(open));
     this.#lookLater();
@@ -94,9 +94,11 @@ export class Streams {
   #dropStalled(): void {
     const now = this.#clock.monotonicMs();
     for (const open of this.#open) {
-      const held = open.raw.writableLength;
-      if (held === 0 || held !== open.held) {
-        open.held = held;
+      const { writableLength: held, socket } = open.raw;
+      // Not by how much is held: that is the same for each of many equal events, however fast they go.
+      const taken = (socket?.bytesWritten ?? 0) - held;
+      if (held === 0 || taken !== open.taken) {
+        open.taken = taken;
         open.since = now;
       } else if (now - open.since >= this.#options.streamStallMs) {
         this.#dropped++;

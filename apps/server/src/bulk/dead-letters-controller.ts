@@ -1,0 +1,92 @@
+import type { DeadLetterSelection as Selection } from '@millrace/bulk-action';
+import { DeadLetterService } from '@millrace/bulk-action/nestjs';
+import {
+  BULK_ROUTES,
+  type DeadLetterPage,
+  type DeadLetterSelection,
+  type MovedAnswer,
+} from '@millrace/contract';
+import { Controller, Inject } from '@nestjs/common';
+import { ERRORS } from '../errors.js';
+import { callerCaused } from '../http/as-request-error.js';
+import { Ask, type Asked, Serve } from '../http/asked.js';
+import type { Caller } from '../security/caller.js';
+import { deadLetterBody, iso, pageBody } from './bodies.js';
+import { groupRef } from './group-ref.js';
+
+const { listDeadLetters: LIST, redriveDeadLetters: REDRIVE, purgeDeadLetters: PURGE } = BULK_ROUTES;
+
+/** Dead letters over HTTP: see BULK_ROUTES of `@millrace/contract`. */
+@Controller()
+export class DeadLettersController {
+  readonly #letters: DeadLetterService;
+
+  /**
+   * Called by Nest.
+   * @param letters - knows them, sends them back, throws them away.
+   */
+  constructor(@Inject(DeadLetterService) letters: DeadLetterService) {
+    this.#letters = letters;
+  }
+
+  /** See the route. */
+  @Serve(LIST)
+  async list(@Ask() { query, caller }: Asked<typeof LIST>): Promise<DeadLetterPage> {
+    const { groupBy, jobId, signature, limit, cursor } = query;
+    const { tenant } = caller;
+    const groupId = query.groupId === undefined ? undefined : groupRef(caller, query.groupId);
+    if (groupBy === 'signature') {
+      const causes = await callerCaused(() => this.#letters.signatures({ groupId, tenant }, { limit }));
+      return {
+        signatures: causes.map((cause) => ({ ...cause, lastFailedAt: iso(cause.lastFailedAt) })),
+      };
+    }
+    const filter = { groupId, jobId, signature, tenant };
+    const page = await callerCaused(() => this.#letters.list(filter, { limit, cursor }));
+    return pageBody(page, (letter) => deadLetterBody(caller, letter));
+  }
+
+  /** See the route. */
+  @Serve(REDRIVE)
+  redrive(@Ask() { body, caller }: Asked<typeof REDRIVE>): Promise<MovedAnswer> {
+    return this.#move(caller, body, (selection, max) => this.#letters.redrive(selection, { max }));
+  }
+
+  /** See the route. */
+  @Serve(PURGE)
+  purge(@Ask() { body, caller }: Asked<typeof PURGE>): Promise<MovedAnswer> {
+    return this.#move(caller, body, (selection, max) => this.#letters.purge(selection, { max }));
+  }
+
+  async #move(
+    caller: Caller,
+    body: DeadLetterSelection,
+    move: (selection: Selection, max: number) => Promise<number>,
+  ): Promise<MovedAnswer> {
+    const selections = selectionsOf(caller, body);
+    const { expectedCount: expected } = body;
+    return callerCaused(async () => {
+      let count = 0;
+      for (const selection of selections) count += await this.#letters.count(selection);
+      if (count !== expected) throw ERRORS.create('COUNT_CHANGED', { count, expected });
+      let moved = 0;
+      // What died since it was counted has not been seen by whoever confirmed the count.
+      for (const selection of selections) moved += await move(selection, expected - moved);
+      return { moved };
+    });
+  }
+}
+
+/** What is to be moved, one selection or one for each id; those of a tenant's key never reach beyond the tenant. */
+function selectionsOf(
+  caller: Caller,
+  { ids, groupId, signature, all }: DeadLetterSelection,
+): readonly Selection[] {
+  const { tenant } = caller;
+  if (groupId !== undefined) return [{ groupId: groupRef(caller, groupId) }];
+  if (signature !== undefined) return [{ signature, tenant }];
+  if (all) return [{ all, tenant }];
+  const named = (ids ?? []).map((id) => ({ groupId: groupRef(caller, id.groupId), jobId: id.jobId }));
+  // Each once: the same letter cannot be moved twice.
+  return [...new Map(named.map((id) => [`${id.groupId} ${id.jobId}`, id])).values()];
+}

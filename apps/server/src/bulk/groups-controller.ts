@@ -1,0 +1,100 @@
+import { BulkActionService } from '@millrace/bulk-action/nestjs';
+import {
+  BULK_ROUTES,
+  type GroupBody,
+  type GroupChangeAnswer,
+  type GroupPage,
+  type GroupResultBody,
+} from '@millrace/contract';
+import { Controller, Inject } from '@nestjs/common';
+import { ERRORS } from '../errors.js';
+import { callerCaused } from '../http/as-request-error.js';
+import { Ask, type Asked, Serve } from '../http/asked.js';
+import { meantTenant } from '../http/meant-tenant.js';
+import type { Caller } from '../security/caller.js';
+import { groupBody, pageBody, resultBody } from './bodies.js';
+import { groupPatch } from './given.js';
+import { groupRef } from './group-ref.js';
+
+const {
+  listGroups: LIST,
+  getGroup: GET,
+  changeGroup: CHANGE,
+  cancelGroup: CANCEL,
+  getGroupResult: RESULT,
+  sealGroup: SEAL,
+} = BULK_ROUTES;
+
+/** Groups over HTTP: see BULK_ROUTES of `@millrace/contract`. */
+@Controller()
+export class GroupsController {
+  readonly #service: BulkActionService;
+
+  /**
+   * Called by Nest.
+   * @param service - looks at groups and changes them.
+   */
+  constructor(@Inject(BulkActionService) service: BulkActionService) {
+    this.#service = service;
+  }
+
+  /** See the route. */
+  @Serve(LIST)
+  async list(@Ask() { query, caller }: Asked<typeof LIST>): Promise<GroupPage> {
+    const { status, tenantId, limit, cursor } = query;
+    const filter = { status, tenantId, tenant: meantTenant(caller, query.tenant) };
+    const page = await callerCaused(() => this.#service.listGroups(filter, { limit, cursor }));
+    return pageBody(page, (group) => groupBody(caller, group, this.#service.progressOf(group)));
+  }
+
+  /** See the route. */
+  @Serve(GET)
+  async get(@Ask() { params, caller }: Asked<typeof GET>): Promise<GroupBody> {
+    return this.#body(caller, groupRef(caller, params.groupId));
+  }
+
+  /** See the route. */
+  @Serve(CHANGE)
+  async change(@Ask() { params, body, caller }: Asked<typeof CHANGE>): Promise<GroupBody> {
+    const groupId = groupRef(caller, params.groupId);
+    const { paused } = body;
+    const patch = groupPatch(body);
+    // First what may be refused: then nothing has changed.
+    if (Object.values(patch).some((value) => value !== undefined))
+      await callerCaused(() => this.#service.updateGroup(groupId, patch));
+    if (paused === true) await this.#service.pauseGroup(groupId);
+    if (paused === false) await this.#service.resumeGroup(groupId);
+    return this.#body(caller, groupId);
+  }
+
+  /** See the route. */
+  @Serve(CANCEL)
+  async cancel(@Ask() { params, caller }: Asked<typeof CANCEL>): Promise<GroupChangeAnswer> {
+    const groupId = groupRef(caller, params.groupId);
+    const { changed } = await this.#service.cancelGroup(groupId);
+    return { changed, group: await this.#body(caller, groupId) };
+  }
+
+  /** See the route. */
+  @Serve(RESULT)
+  async result(@Ask() { params, query, caller }: Asked<typeof RESULT>): Promise<GroupResultBody> {
+    const groupId = groupRef(caller, params.groupId);
+    const result = await callerCaused(() => this.#service.getResult(groupId, query));
+    if (result) return resultBody(caller, result);
+    const { status } = await this.#service.getGroup(groupId);
+    throw ERRORS.create('RESULT_PENDING', { group: params.groupId, status });
+  }
+
+  /** See the route. */
+  @Serve(SEAL)
+  async seal(@Ask() { params, body, caller }: Asked<typeof SEAL>): Promise<GroupChangeAnswer> {
+    const groupId = groupRef(caller, params.groupId);
+    const { changed } = await callerCaused(() => this.#service.seal(groupId, body));
+    return { changed, group: await this.#body(caller, groupId) };
+  }
+
+  async #body(caller: Caller, groupId: string): Promise<GroupBody> {
+    const group = await this.#service.getGroup(groupId);
+    return groupBody(caller, group, this.#service.progressOf(group));
+  }
+}

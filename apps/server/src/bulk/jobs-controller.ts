@@ -1,0 +1,44 @@
+import { BulkActionService } from '@millrace/bulk-action/nestjs';
+import { BULK_ROUTES, type ExplanationBody, type JobBody, type JobPage } from '@millrace/contract';
+import { Controller, Inject } from '@nestjs/common';
+import { callerCaused } from '../http/as-request-error.js';
+import { Ask, type Asked, Serve } from '../http/asked.js';
+import { explanationBody, jobBody, pageBody } from './bodies.js';
+import { groupRef } from './group-ref.js';
+
+const { listJobs: LIST, getJob: GET, explainJob: EXPLAIN } = BULK_ROUTES;
+
+/** Jobs over HTTP: see BULK_ROUTES of `@millrace/contract`. */
+@Controller()
+export class JobsController {
+  readonly #service: BulkActionService;
+
+  /**
+   * Called by Nest.
+   * @param service - looks at jobs.
+   */
+  constructor(@Inject(BulkActionService) service: BulkActionService) {
+    this.#service = service;
+  }
+
+  /** See the route. */
+  @Serve(LIST)
+  async list(@Ask() { params, query, caller }: Asked<typeof LIST>): Promise<JobPage> {
+    const groupId = groupRef(caller, params.groupId);
+    const page = await callerCaused(() => this.#service.listJobs(groupId, query));
+    return pageBody(page, (job) => jobBody(caller, job));
+  }
+
+  /** See the route. */
+  @Serve(GET)
+  async get(@Ask() { params, caller }: Asked<typeof GET>): Promise<JobBody> {
+    return jobBody(caller, await this.#service.getJob(groupRef(caller, params.groupId), params.jobId));
+  }
+
+  /** See the route. */
+  @Serve(EXPLAIN)
+  async explain(@Ask() { params, caller }: Asked<typeof EXPLAIN>): Promise<ExplanationBody> {
+    const groupId = groupRef(caller, params.groupId);
+    return explanationBody(caller, await this.#service.explain(groupId, params.jobId));
+  }
+}

@@ -1,0 +1,113 @@
+import type { ResolvedBulkActionConfig } from '@millrace/bulk-action';
+import { BULK_ACTION_CONFIG, BulkActionService, CongestionStatsService } from '@millrace/bulk-action/nestjs';
+import {
+  BULK_ROUTES,
+  type CongestionBody,
+  type FairnessBody,
+  type QueuesBody,
+  type TenantBody,
+} from '@millrace/contract';
+import { Controller, Inject } from '@nestjs/common';
+import { ERRORS } from '../errors.js';
+import { callerCaused } from '../http/as-request-error.js';
+import { Ask, type Asked, Serve } from '../http/asked.js';
+import type { Caller } from '../security/caller.js';
+import { iso, tenantBody } from './bodies.js';
+import { readFairness } from './fairness.js';
+
+const {
+  getTenant: TENANT,
+  changeTenant: CHANGE,
+  getFairness: FAIRNESS,
+  getQueues: QUEUES,
+  getCongestion: CONGESTION,
+} = BULK_ROUTES;
+
+/** Shares, limits, queues and congestion over HTTP: see BULK_ROUTES of `@millrace/contract`. */
+@Controller()
+export class SharesController {
+  readonly #service: BulkActionService;
+  readonly #congestion: CongestionStatsService;
+  readonly #config: ResolvedBulkActionConfig;
+
+  /**
+   * Called by Nest.
+   * @param service - knows tenants and queues.
+   * @param congestion - knows how called services hold work back.
+   * @param config - of the engine.
+   */
+  constructor(
+    @Inject(BulkActionService) service: BulkActionService,
+    @Inject(CongestionStatsService) congestion: CongestionStatsService,
+    @Inject(BULK_ACTION_CONFIG) config: ResolvedBulkActionConfig,
+  ) {
+    this.#service = service;
+    this.#congestion = congestion;
+    this.#config = config;
+  }
+
+  /** See the route. */
+  @Serve(TENANT)
+  async tenant(@Ask() { params, caller }: Asked<typeof TENANT>): Promise<TenantBody> {
+    return this.#tenant(ownUnit(caller, params.tenantId));
+  }
+
+  /** See the route. */
+  @Serve(CHANGE)
+  async change(@Ask() { params, body }: Asked<typeof CHANGE>): Promise<TenantBody> {
+    await callerCaused(() => this.#service.updateTenant(params.tenantId, body));
+    return this.#tenant(params.tenantId);
+  }
+
+  /** See the route. */
+  @Serve(FAIRNESS)
+  async fairness(@Ask() { query, caller }: Asked<typeof FAIRNESS>): Promise<FairnessBody> {
+    const asked = query.tenantId ?? caller.tenant;
+    const tenantId = asked === undefined ? undefined : ownUnit(caller, asked);
+    return readFairness(
+      { service: this.#service, config: this.#config },
+      { caller, tenantId, limit: query.limit },
+    );
+  }
+
+  /** See the route. */
+  @Serve(QUEUES)
+  async queues(): Promise<QueuesBody> {
+    const queues = await this.#service.getQueues();
+    return {
+      ...queues,
+      nonReadyByReason: { ...queues.nonReadyByReason },
+      congestionRates: { ...queues.congestionRates },
+    };
+  }
+
+  /** See the route. */
+  @Serve(CONGESTION)
+  async congestion(@Ask() { query }: Asked<typeof CONGESTION>): Promise<CongestionBody> {
+    const { groupId } = query;
+    const [resources, group] = await Promise.all([
+      this.#congestion.getResources(),
+      groupId === undefined ? null : this.#congestion.getStats(groupId),
+    ]);
+    return {
+      resources: resources.map((resource) => ({ ...resource, history: dated(resource.history) })),
+      group: group && { ...group, history: dated(group.history) },
+    };
+  }
+
+  async #tenant(tenantId: string): Promise<TenantBody> {
+    const tenant = await this.#service.getTenant(tenantId);
+    if (!tenant) throw ERRORS.create('TENANT_NOT_FOUND', { tenant: tenantId });
+    return tenantBody(tenant);
+  }
+}
+
+/** A key that is limited to a tenant knows no other. */
+function ownUnit({ tenant }: Caller, tenantId: string): string {
+  if (tenant !== undefined && tenant !== tenantId)
+    throw ERRORS.create('TENANT_NOT_FOUND', { tenant: tenantId });
+  return tenantId;
+}
+
+const dated = <P extends { readonly at: number }>(points: readonly P[]) =>
+  points.map((point) => ({ ...point, at: iso(point.at) }));

@@ -1,0 +1,134 @@
+import type { Readable } from 'node:stream';
+import { checkRequestId, type ResolvedBulkActionConfig } from '@millrace/bulk-action';
+import { BULK_ACTION_CONFIG, BulkActionService } from '@millrace/bulk-action/nestjs';
+import {
+  type AddJobsAnswer,
+  BULK_ROUTES,
+  type GroupRequest,
+  type SubmitGroupAnswer,
+} from '@millrace/contract';
+import { Controller, Inject, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { PARTS, type ServerParts } from '../compose/parts.js';
+import { ERRORS } from '../errors.js';
+import { callerCaused } from '../http/as-request-error.js';
+import { Ask, type Asked, isNdjson, Serve } from '../http/asked.js';
+import { requestInvalid } from '../http/request-invalid.js';
+import { shownId } from '../http/scope.js';
+import { progressBody } from './bodies.js';
+import { groupInput, jobInput } from './given.js';
+import { groupRef } from './group-ref.js';
+import { type Uploaded, type UploadTarget, uploadJobs } from './upload/upload-jobs.js';
+
+const { submitGroup: SUBMIT, addJobs: ADD } = BULK_ROUTES;
+
+/** New groups and new jobs over HTTP, as JSON or as lines: see BULK_ROUTES of `@millrace/contract`. */
+@Controller()
+export class SubmitController {
+  readonly #service: BulkActionService;
+  readonly #config: ResolvedBulkActionConfig;
+  readonly #parts: ServerParts;
+
+  /**
+   * Called by Nest.
+   * @param service - takes groups and jobs.
+   * @param config - of the engine.
+   * @param parts - of the server.
+   */
+  constructor(
+    @Inject(BulkActionService) service: BulkActionService,
+    @Inject(BULK_ACTION_CONFIG) config: ResolvedBulkActionConfig,
+    @Inject(PARTS) parts: ServerParts,
+  ) {
+    this.#service = service;
+    this.#config = config;
+    this.#parts = parts;
+  }
+
+  /** See the route. */
+  @Serve(SUBMIT)
+  async submit(
+    @Ask() asked: Asked<typeof SUBMIT>,
+    @Req() request: FastifyRequest,
+  ): Promise<SubmitGroupAnswer> {
+    const requestId = requestIdOf(request);
+    if (isNdjson(request)) return this.#submitLines(asked, request.body as Readable, requestId);
+    const { body, query, caller, traceparent } = asked;
+    if (query.seal !== undefined)
+      throw requestInvalid([{ field: 'seal', message: 'belongs into the body, where that is JSON' }]);
+    const { jobs = [], seal = body.jobs !== undefined } = body;
+    this.#requireFew(jobs);
+    const group = groupInput(body.group, caller, traceparent);
+    const { groupId, progress, ...submitted } = await callerCaused(() =>
+      this.#service.submitBulk(group, jobs.map(jobInput), { requestId, seal }),
+    );
+    return { groupId: shownId(caller, groupId), ...submitted, progress: progressBody(progress) };
+  }
+
+  /** See the route. */
+  @Serve(ADD)
+  async add(@Ask() asked: Asked<typeof ADD>, @Req() request: FastifyRequest): Promise<AddJobsAnswer> {
+    const { params, body, caller } = asked;
+    const requestId = requestIdOf(request);
+    const groupId = groupRef(caller, params.groupId);
+    if (isNdjson(request)) {
+      const { added, known, registered } = await this.#upload(request.body as Readable, {
+        group: groupId,
+        requestId,
+      });
+      return { groupId: shownId(caller, groupId), added, known, registered };
+    }
+    this.#requireFew(body.jobs);
+    const added = await callerCaused(() =>
+      this.#service.addJobs(groupId, body.jobs.map(jobInput), { requestId }),
+    );
+    return { groupId: shownId(caller, groupId), ...added };
+  }
+
+  async #submitLines(
+    { query, caller, traceparent }: Asked<typeof SUBMIT>,
+    body: Readable,
+    requestId: string | undefined,
+  ): Promise<SubmitGroupAnswer> {
+    let isNew = false;
+    const group = async (given: GroupRequest) => {
+      const { groupId, created } = await this.#service.createGroup(groupInput(given, caller, traceparent));
+      isNew = created;
+      return groupId;
+    };
+    const { groupId, jobs, added, known, registered } = await this.#upload(body, { group, requestId });
+    if (query.seal !== 'false') await this.#service.seal(groupId, { total: jobs });
+    const view = await this.#service.getGroup(groupId);
+    return {
+      groupId: shownId(caller, groupId),
+      created: isNew,
+      added,
+      known,
+      registered,
+      sealed: view.sealed,
+      progress: progressBody(this.#service.progressOf(view)),
+    };
+  }
+
+  #upload(body: Readable, target: UploadTarget): Promise<Uploaded> {
+    const { clock, config } = this.#parts;
+    const { payloadBytesMax } = this.#config.limits;
+    return uploadJobs(body, target, {
+      service: this.#service,
+      clock,
+      limits: config.limits,
+      payloadBytesMax,
+    });
+  }
+
+  #requireFew({ length }: readonly unknown[]): void {
+    const max = this.#parts.config.limits.jobsPerRequest;
+    if (length > max) throw ERRORS.create('JOBS_TOO_MANY', { max, limit: 'limits.jobsPerRequest' });
+  }
+}
+
+/** Checked before anything is stored: of a body of lines the group comes first. */
+function requestIdOf({ headers }: FastifyRequest): string | undefined {
+  const key = headers['idempotency-key'];
+  return key === undefined ? undefined : checkRequestId(key);
+}

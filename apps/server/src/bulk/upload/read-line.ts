@@ -1,0 +1,64 @@
+import { isUtf8 } from 'node:buffer';
+import type { JobInput } from '@millrace/bulk-action';
+import { fieldErrorsOf, GroupRequest, JobRequest } from '@millrace/contract';
+import parse from 'secure-json-parse';
+import type { z } from 'zod';
+import { jobInput } from '../given.js';
+import { LineFault } from './line-fault.js';
+
+/** Spaces, tabs and the carriage return before a newline. */
+const BLANK = /^[\t\r ]*$/;
+/** `{`: a line that begins so is not blank. */
+const OBJECT = 0x7b;
+
+/**
+ * The value of a line of JSON; undefined for a blank line. Names that change what objects inherit are refused, as in every body.
+ * @param line - its bytes.
+ * @throws LineFault when it is not JSON.
+ */
+export function valueOfLine(line: Buffer): unknown {
+  if (!isUtf8(line)) throw new LineFault('it is not UTF-8');
+  const text = line.toString('utf8');
+  if (line[0] !== OBJECT && BLANK.test(text)) return undefined;
+  try {
+    return parse(text);
+  } catch (error) {
+    // What V8 says of it quotes the line.
+    const isForbidden = error instanceof Error && error.message.startsWith('Object contains forbidden');
+    throw new LineFault(
+      isForbidden ? 'it has a name that is not allowed: __proto__ or constructor' : 'it is not JSON',
+    );
+  }
+}
+
+/**
+ * The job of a line.
+ * @param value - of the line.
+ * @throws LineFault when it is none.
+ */
+export function jobOfValue(value: unknown): JobInput {
+  // One million of these: what the engine checks anyway, field by field, is not checked twice. Times are texts only here.
+  if (isObject(value) && value.notBefore === undefined && value.deadline === undefined)
+    return value as unknown as JobInput;
+  return jobInput(checked(JobRequest, value));
+}
+
+/**
+ * The group of a line.
+ * @param value - of the line.
+ * @throws LineFault when it is none.
+ */
+export const groupOfValue = (value: unknown): GroupRequest => checked(GroupRequest, value);
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function checked<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  throw new LineFault(
+    fieldErrorsOf(error.issues)
+      .map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))
+      .join('; '),
+  );
+}

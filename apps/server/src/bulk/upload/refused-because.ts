@@ -1,0 +1,20 @@
+import { ERRORS as BULK_ERRORS } from '@millrace/bulk-action';
+import { ERRORS, toWorkError } from '@millrace/foundation';
+import { optionFault } from '../../http/as-request-error.js';
+
+/** Where the fault is within the one job of a call. */
+const OF_THE_JOB = /^jobs\.\d+\.?/;
+
+/**
+ * Why the engine does not take a job or a group; undefined when that is not to blame for the error.
+ * @param error - that it threw.
+ */
+export function refusedBecause(error: unknown): string | undefined {
+  const fault = optionFault(error);
+  if (fault) return `${fault.field.replace(OF_THE_JOB, '') || 'it'} ${fault.message}`;
+  const isRefusal =
+    ERRORS.is(error, 'ID_INVALID') ||
+    BULK_ERRORS.is(error, 'PAYLOAD_INVALID') ||
+    BULK_ERRORS.is(error, 'PAYLOAD_TOO_LARGE');
+  return isRefusal ? toWorkError(error).message : undefined;
+}

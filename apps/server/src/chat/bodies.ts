@@ -1,0 +1,95 @@
+import type {
+  ChatMessagesBody,
+  ChatReceiptBody,
+  ChatSessionBody,
+  ChatTaskBody,
+  ChatTaskResultBody,
+} from '@millrace/contract';
+import type { ScopedId } from '@millrace/foundation';
+import type { StreamEvent } from '@millrace/runtime';
+import type {
+  ChatMessage,
+  ChatReceipt,
+  ChatSession,
+  ChatTaskResult,
+  ChatTaskView,
+} from '@millrace/runtime/chat';
+import { isoOrNull } from '../http/iso-or-null.js';
+import type { SentEvent } from '../http/send-events.js';
+
+/**
+ * The id of a session as its caller writes it: plain in the caller's own namespace.
+ * @param session - whose, and which.
+ * @param ownTenant - the caller's; '' for none.
+ */
+export const writtenId = ({ tenant, id }: ScopedId, ownTenant: string): string =>
+  tenant === ownTenant ? id : `${tenant}/${id}`;
+
+/**
+ * A session.
+ * @param session - the session.
+ * @param ownTenant - the caller's; '' for none.
+ */
+export const sessionBody = (session: ChatSession, ownTenant: string): ChatSessionBody => ({
+  session_id: writtenId(session, ownTenant),
+  tenant: session.tenant,
+  created_at: session.createdAt.toISOString(),
+});
+
+/**
+ * The messages of a session.
+ * @param sessionId - as its caller writes it.
+ * @param messages - of the session.
+ */
+export const messagesBody = (sessionId: string, messages: readonly ChatMessage[]): ChatMessagesBody => ({
+  session_id: sessionId,
+  messages: messages.map(({ role, content, taskId, createdAt }) => ({
+    role,
+    content,
+    task_id: taskId,
+    created_at: createdAt.toISOString(),
+  })),
+});
+
+/**
+ * The receipt for a message.
+ * @param sessionId - as its caller writes it.
+ * @param receipt - of the chat.
+ */
+export const receiptBody = (sessionId: string, receipt: ChatReceipt): ChatReceiptBody => ({
+  session_id: sessionId,
+  task_id: receipt.taskId,
+  queued_at: receipt.queuedAt.toISOString(),
+});
+
+/**
+ * Where a turn is.
+ * @param sessionId - as its caller writes it.
+ * @param task - the turn.
+ */
+export const taskBody = (sessionId: string, task: ChatTaskView): ChatTaskBody => ({
+  ...receiptBody(sessionId, task),
+  status: task.status,
+  started_at: isoOrNull(task.startedAt),
+  ended_at: isoOrNull(task.endedAt),
+});
+
+/**
+ * The answer of a turn.
+ * @param sessionId - as its caller writes it.
+ * @param result - of the turn.
+ */
+export const resultBody = (sessionId: string, result: ChatTaskResult): ChatTaskResultBody => ({
+  ...taskBody(sessionId, result),
+  text: result.text,
+});
+
+/**
+ * The events of a turn as they are sent.
+ * @param events - of the turn.
+ */
+export async function* sentEvents(
+  events: AsyncIterable<StreamEvent>,
+): AsyncGenerator<SentEvent, void, undefined> {
+  for await (const { offset: id, type: event, ...data } of events) yield { id, event, data };
+}

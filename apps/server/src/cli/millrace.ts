@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+import { runProcess } from './run-cli.js';
+
+await runProcess(process.argv.slice(2));

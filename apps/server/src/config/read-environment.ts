@@ -1,0 +1,58 @@
+import { nearestKey } from '@millrace/foundation';
+import type { Environment, GivenSetting, GivenSettings } from './given-settings.js';
+import { SETTINGS, type Setting } from './settings.js';
+
+const OWN_PREFIX = 'MILLRACE_';
+/** What the tests of this repository tell each other; servers that they start inherit it. */
+const OF_TESTS = /^MILLRACE_(TEST_|SIM_|DIFF_|DAG_SEED|SERIAL)/;
+
+/** What flags or variables say. */
+export interface ReadSettings {
+  readonly given: GivenSettings;
+  /** What cannot be used, one sentence each. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Reads the variables that are settings of a server.
+ * @param env - such as `process.env`.
+ */
+export function readEnvironment(env: Environment): ReadSettings {
+  const given = new Map<string, GivenSetting>();
+  for (const setting of SETTINGS) {
+    const text = env[setting.variable] ?? '';
+    if (text !== '') given.set(setting.path, { value: readText(setting, text), origin: setting.variable });
+  }
+  const known = SETTINGS.map(({ variable }) => variable);
+  const problems = Object.keys(env)
+    .filter((name) => name.startsWith(OWN_PREFIX) && !OF_TESTS.test(name) && !known.includes(name))
+    .map((name) => unknownProblem(`the variable ${name}`, nearestKey(name, known)));
+  return { given, problems };
+}
+
+/**
+ * Reads flags.
+ * @param flags - the value of each by the path of its setting.
+ */
+export function readFlags(flags: Readonly<Record<string, string | undefined>>): GivenSettings {
+  const given = new Map<string, GivenSetting>();
+  for (const setting of SETTINGS) {
+    const text = flags[setting.path];
+    if (text !== undefined && setting.flag !== undefined)
+      given.set(setting.path, { value: readText(setting, text), origin: setting.flag });
+  }
+  return given;
+}
+
+/**
+ * Says that something is not known, and what is near.
+ * @param what - that is not known.
+ * @param nearest - what it may have been meant to be.
+ */
+export const unknownProblem = (what: string, nearest: string | undefined): string =>
+  nearest === undefined ? `${what} is not known` : `${what} is not known; did you mean ${nearest}?`;
+
+/** Number() alone would take '', '0x10' and '1e3'; what is no number stays a text, for the schema to refuse. */
+function readText({ isNumber }: Setting, text: string): unknown {
+  return isNumber && /^\s*[+-]?\d+\s*$/.test(text) ? Number(text) : text;
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { SYSTEM_ROUTES } from '@millrace/contract';
+import { Controller, Inject, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { PARTS, type ServerParts } from '../compose/parts.js';
+import { Serve } from '../http/asked.js';
+import { CachedText } from './cached-text.js';
+import { openApiDocument } from './openapi-document.js';
+import type { OpenApiDocument } from './openapi-model.js';
+import { docsPage } from './page.js';
+
+const STYLE = new URL('../../assets/docs.css', import.meta.url);
+
+/** Tells what can be asked of this server. */
+@Controller()
+export class DocsController {
+  readonly #version: string;
+  #document: OpenApiDocument | undefined;
+  readonly #json = new CachedText('application/json; charset=utf-8', () => JSON.stringify(this.#written()));
+  readonly #page = new CachedText('text/html; charset=utf-8', () => docsPage(this.#written()));
+  readonly #style = new CachedText('text/css; charset=utf-8', () => readFileSync(STYLE, 'utf8'));
+
+  /**
+   * Called by Nest.
+   * @param parts - of the server.
+   */
+  constructor(@Inject(PARTS) { version }: ServerParts) {
+    this.#version = version;
+  }
+
+  /** See the route. */
+  @Serve(SYSTEM_ROUTES.getOpenApi)
+  openApi(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): string {
+    return this.#json.answer(request, reply);
+  }
+
+  /** See the route. */
+  @Serve(SYSTEM_ROUTES.getDocs)
+  page(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): string {
+    return this.#page.answer(request, reply);
+  }
+
+  /** See the route. */
+  @Serve(SYSTEM_ROUTES.getDocsStyle)
+  style(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): string {
+    return this.#style.answer(request, reply);
+  }
+
+  #written(): OpenApiDocument {
+    this.#document ??= openApiDocument(this.#version);
+    return this.#document;
+  }
+}

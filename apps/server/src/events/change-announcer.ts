@@ -1,0 +1,92 @@
+import type { CancelTimer } from '@millrace/foundation';
+import { OrchestratorService } from '@millrace/orchestrator/nestjs';
+import { Outbox } from '@millrace/outbox';
+import { Hints, hintChannel } from '@millrace/postgres';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { PARTS, type ServerParts } from '../compose/parts.js';
+import { NOTICE_CHANGES_MAX, readNotice, writeNotice } from './change-notice.js';
+import { type Change, ChangeSet } from './change-set.js';
+import { ChangesHub } from './changes-hub.js';
+
+/** Between two notices of this process, at least. */
+const TELL_EVERY_MS = 1_000;
+
+/**
+ * Tells of batches and operations that change in this process: those who listen here, and by NOTIFY those who listen to another instance.
+ * Groups are told of by their own store.
+ */
+@Injectable()
+export class ChangeAnnouncer implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly #parts: ServerParts;
+  readonly #hub: ChangesHub;
+  readonly #hints: Hints;
+  /** Nobody else can be on an embedded database. */
+  readonly #hasOthers: boolean;
+  readonly #outgoing = new ChangeSet(NOTICE_CHANGES_MAX);
+  readonly #unlisten: readonly (() => void)[];
+  #cancel: CancelTimer | undefined;
+  #isStopped = false;
+
+  /**
+   * Called by Nest.
+   * @param parts - of the server.
+   * @param outbox - tells of batches.
+   * @param orchestrator - tells of operations.
+   * @param hub - of this process.
+   */
+  constructor(
+    @Inject(PARTS) parts: ServerParts,
+    @Inject(Outbox) outbox: Outbox,
+    @Inject(OrchestratorService) orchestrator: OrchestratorService,
+    @Inject(ChangesHub) hub: ChangesHub,
+  ) {
+    const { database, config, log } = parts;
+    this.#parts = parts;
+    this.#hub = hub;
+    this.#hasOthers = database.kind !== 'pglite';
+    this.#hints = new Hints(database, hintChannel('changes', config.schema), log);
+    const batch = (tenant: string, id: string) => this.#note({ kind: 'batches', tenant, id });
+    const operation = (tenant: string, id: string) => this.#note({ kind: 'operations', tenant, id });
+    this.#unlisten = [
+      outbox.events.on('task', ({ tenant, batchId }) => batch(tenant, batchId)),
+      outbox.events.on('batch', ({ tenant, id }) => batch(tenant, id)),
+      orchestrator.events.on('accepted', ({ tenant, opId }) => operation(tenant, opId)),
+      orchestrator.events.on('ended', ({ operation: { tenant, opId } }) => operation(tenant, opId)),
+    ];
+  }
+
+  /** Called by Nest. */
+  onApplicationBootstrap(): void {
+    if (this.#hasOthers && this.#parts.config.role !== 'worker')
+      this.#hints.start((text) => this.#hear(text));
+  }
+
+  /** Called by Nest, when everything has ended. */
+  async onApplicationShutdown(): Promise<void> {
+    this.#isStopped = true;
+    for (const end of this.#unlisten) end();
+    this.#cancel?.();
+    await this.#hints.stop();
+  }
+
+  #note(change: Change): void {
+    this.#hub.note(change);
+    if (!this.#hasOthers || this.#isStopped) return;
+    this.#outgoing.add(change);
+    this.#cancel ??= this.#parts.clock.setTimer(TELL_EVERY_MS, () => this.#send(), { unref: true });
+  }
+
+  #send(): void {
+    this.#cancel = undefined;
+    this.#hints.send(writeNotice(this.#parts.instanceId, this.#outgoing));
+    this.#outgoing.clear();
+  }
+
+  #hear(text: string): void {
+    if (this.#hub.size === 0) return;
+    const notice = readNotice(text);
+    if (!notice || notice.from === this.#parts.instanceId) return;
+    for (const change of notice.changes) this.#hub.note(change);
+    if (notice.more) this.#hub.noteMore();
+  }
+}

@@ -1,0 +1,33 @@
+import { FLEET_ROUTES } from '@millrace/contract';
+import { Controller, Inject, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { PARTS, type ServerParts } from '../compose/parts.js';
+import { Ask, type Asked, Serve } from '../http/asked.js';
+import { sendEvents } from '../http/send-events.js';
+import { ChangesHub } from './changes-hub.js';
+
+/** Tells clients what changes. */
+@Controller()
+export class ChangesController {
+  readonly #parts: ServerParts;
+  readonly #hub: ChangesHub;
+
+  /**
+   * Called by Nest.
+   * @param parts - of the server.
+   * @param hub - knows what changes.
+   */
+  constructor(@Inject(PARTS) parts: ServerParts, @Inject(ChangesHub) hub: ChangesHub) {
+    this.#parts = parts;
+    this.#hub = hub;
+  }
+
+  /** See the route. */
+  @Serve(FLEET_ROUTES.watchChanges)
+  async watch(
+    @Ask() { caller }: Asked<typeof FLEET_ROUTES.watchChanges>,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    await sendEvents(reply, (signal) => this.#hub.listen(caller, signal), this.#parts);
+  }
+}

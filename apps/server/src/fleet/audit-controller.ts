@@ -1,0 +1,27 @@
+import { type AuditPage, FLEET_ROUTES } from '@millrace/contract';
+import { Controller, Inject } from '@nestjs/common';
+import { Ask, type Asked, Serve } from '../http/asked.js';
+import { AuditStore } from './audit-store.js';
+
+/** Shows the audit log. */
+@Controller()
+export class AuditController {
+  readonly #store: AuditStore;
+
+  /**
+   * Called by Nest.
+   * @param store - the audit log.
+   */
+  constructor(@Inject(AuditStore) store: AuditStore) {
+    this.#store = store;
+  }
+
+  /** See the route. */
+  @Serve(FLEET_ROUTES.listAudit)
+  async list(@Ask() { query, caller }: Asked<typeof FLEET_ROUTES.listAudit>): Promise<AuditPage> {
+    const { limit, cursor, route, key } = query;
+    const found = await this.#store.list({ tenant: caller.tenant, route, key, cursor, limit: limit + 1 });
+    const items = found.slice(0, limit);
+    return { items, cursor: found.length > limit ? (items.at(-1)?.id ?? null) : null };
+  }
+}

@@ -1,0 +1,98 @@
+import type { HttpRoute } from '@millrace/contract';
+import { type Logger, toWorkError } from '@millrace/foundation';
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  type NestInterceptor,
+} from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Observable } from 'rxjs';
+import { PARTS, type ServerParts } from '../compose/parts.js';
+import { secretsOf } from '../config/secrets.js';
+import { ERRORS } from '../errors.js';
+import { isNdjson } from '../http/asked.js';
+import { callerOf } from '../http/caller-of.js';
+import { routeOf } from '../http/route-of.js';
+import { AuditStore, type NewAuditEntry } from './audit-store.js';
+import { keptText, summaryOf } from './audit-summary.js';
+
+const RETRY_AFTER_MS = 1_000;
+/** Shorter ones are found in too many innocent places. */
+const SECRET_CHARACTERS_MIN = 6;
+
+/** Writes down who changes what, before it is changed: no change without a record. */
+@Injectable()
+export class AuditInterceptor implements NestInterceptor {
+  readonly #store: AuditStore;
+  readonly #log: Logger;
+  readonly #instanceId: string;
+  readonly #secrets: readonly string[];
+
+  /**
+   * Called by Nest.
+   * @param parts - of the server.
+   * @param store - the audit log.
+   */
+  constructor(
+    @Inject(PARTS) { config, log, instanceId }: ServerParts,
+    @Inject(AuditStore) store: AuditStore,
+  ) {
+    this.#store = store;
+    this.#log = log;
+    this.#instanceId = instanceId;
+    this.#secrets = secretsOf(config, process.env).filter(({ length }) => length >= SECRET_CHARACTERS_MIN);
+  }
+
+  /**
+   * Called by Nest, before every handler.
+   * @param context - of the request.
+   * @param next - the handler.
+   * @throws MillraceError `AUDIT_UNAVAILABLE`; then the handler is not called.
+   */
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const route = routeOf(request.method, request.routeOptions.url);
+    if (route?.audited) await this.#record(route, request, http.getResponse<FastifyReply>());
+    return next.handle();
+  }
+
+  async #record(route: HttpRoute, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    let id: string;
+    try {
+      id = await this.#store.write(this.#entryOf(route, request));
+    } catch (cause) {
+      this.#log.warn(
+        { route: route.id, reason: toWorkError(cause).message },
+        'A change was refused: no audit log',
+      );
+      throw ERRORS.create('AUDIT_UNAVAILABLE', {}, { cause, retryAfterMs: RETRY_AFTER_MS });
+    }
+    reply.raw.once('finish', () => {
+      this.#store.noteStatus(id, reply.raw.statusCode).catch((error: unknown) => {
+        const reason = toWorkError(error).message;
+        this.#log.debug({ audit: id, reason }, 'The status of an entry of the audit log is not known');
+      });
+    });
+  }
+
+  #entryOf({ id, method }: HttpRoute, request: FastifyRequest): NewAuditEntry {
+    const { name, role, tenant } = callerOf(request);
+    const kept = (text: unknown) => keptText(String(text), this.#secrets);
+    const params = Object.entries((request.params ?? {}) as Record<string, unknown>);
+    return {
+      key: name,
+      role,
+      tenant: tenant ?? null,
+      route: id,
+      method,
+      path: kept(request.url.split('?')[0]),
+      params: Object.fromEntries(params.map(([param, value]) => [param, kept(value)])),
+      // Lines are read while they come, by the handler.
+      body: isNdjson(request) ? null : summaryOf(request.body, this.#secrets),
+      instanceId: this.#instanceId,
+    };
+  }
+}

@@ -1,0 +1,112 @@
+import { BulkActionEngine } from '@millrace/bulk-action/nestjs';
+import { Repeating, systemRng, toWorkError, within } from '@millrace/foundation';
+import { Hints, hintChannel } from '@millrace/postgres';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { PARTS, type ServerParts } from '../compose/parts.js';
+import { DatabaseTime } from './database-time.js';
+import { InstanceReporter } from './instance-reporter.js';
+import { InstanceStore, type InstanceWish } from './instance-store.js';
+
+/** Between two heartbeats, at most. */
+const BEAT_MS = 5_000;
+/** How long the last words may take: a database that is away must not hold up a stop. */
+const LAST_WORDS_MS = 1_000;
+/** Says that somebody has scaled. */
+const SCALED = 'scale';
+
+/** Says that this instance is there, and does what is wished of it. */
+@Injectable()
+export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly #parts: ServerParts;
+  readonly #engine: BulkActionEngine;
+  readonly #store: InstanceStore;
+  readonly #reporter: InstanceReporter;
+  readonly #time: DatabaseTime;
+  readonly #hints: Hints;
+  readonly #beating: Repeating;
+  /** The wish that was applied last. */
+  #applied: string | undefined;
+
+  /**
+   * Called by Nest.
+   * @param parts - of the server.
+   * @param engine - whose pool is scaled.
+   * @param store - where instances are noted.
+   * @param reporter - describes this one.
+   * @param time - learns from each heartbeat.
+   */
+  constructor(
+    @Inject(PARTS) parts: ServerParts,
+    @Inject(BulkActionEngine) engine: BulkActionEngine,
+    @Inject(InstanceStore) store: InstanceStore,
+    @Inject(InstanceReporter) reporter: InstanceReporter,
+    @Inject(DatabaseTime) time: DatabaseTime,
+  ) {
+    const { clock, log, database, config } = parts;
+    this.#parts = parts;
+    this.#engine = engine;
+    this.#store = store;
+    this.#reporter = reporter;
+    this.#time = time;
+    this.#hints = new Hints(database, hintChannel('server', config.schema), log);
+    const what = 'Saying that this instance is there';
+    this.#beating = new Repeating(
+      { clock, rng: systemRng(), logger: log, what, everyMs: BEAT_MS, unref: true },
+      () => this.#beat(),
+    );
+  }
+
+  /** Called by Nest. */
+  onApplicationBootstrap(): void {
+    this.#hints.start((hint) => {
+      if (hint === SCALED) this.#beating.now();
+    });
+    this.#beating.start();
+  }
+
+  /** Tells all instances that somebody has scaled. */
+  tellScaled(): void {
+    this.#hints.send(SCALED);
+  }
+
+  /** Called by Nest, when everything has ended. */
+  async onApplicationShutdown(): Promise<void> {
+    await within(this.#parts.clock, LAST_WORDS_MS, this.#end());
+  }
+
+  async #beat(): Promise<void> {
+    const report = await this.#reporter.report();
+    const askedAt = this.#parts.clock.now();
+    const wish = await this.#store.note(report);
+    this.#time.note(wish.now, askedAt);
+    // Once more: this beat has told the count of before.
+    if (this.#apply(wish)) this.#beating.now();
+  }
+
+  #apply({ workers, mark }: InstanceWish): boolean {
+    if (workers === undefined || mark === this.#applied || !this.#reporter.runsJobs) return false;
+    this.#applied = mark;
+    try {
+      this.#engine.pool.scaleWorkers(workers);
+      return true;
+    } catch (error) {
+      this.#parts.log.warn(
+        { workers, reason: toWorkError(error).message },
+        'This instance could not be scaled',
+      );
+      return false;
+    }
+  }
+
+  async #end(): Promise<void> {
+    try {
+      await Promise.all([this.#beating.stop(), this.#hints.stop()]);
+      await this.#store.forget(this.#parts.instanceId);
+    } catch (error) {
+      this.#parts.log.debug(
+        { reason: toWorkError(error).message },
+        'This instance could not say that it ends; it is shown as gone for a day',
+      );
+    }
+  }
+}

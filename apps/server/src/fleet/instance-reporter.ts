@@ -1,0 +1,77 @@
+import { hostname } from 'node:os';
+import { BulkActionEngine } from '@millrace/bulk-action/nestjs';
+import { Outbox } from '@millrace/outbox';
+import { Inject, Injectable } from '@nestjs/common';
+import { PARTS, type ServerParts } from '../compose/parts.js';
+import { Readiness } from '../health/readiness.js';
+import type { InstanceReport } from './instance-store.js';
+
+/** Names of one kind in a report; more are not named. */
+const NAMES_MAX = 500;
+
+/** Describes this instance. */
+@Injectable()
+export class InstanceReporter {
+  readonly #parts: ServerParts;
+  readonly #engine: BulkActionEngine;
+  readonly #outbox: Outbox;
+  readonly #readiness: Readiness;
+
+  /**
+   * Called by Nest.
+   * @param parts - of the server.
+   * @param engine - runs jobs.
+   * @param outbox - runs tasks.
+   * @param readiness - knows the backends.
+   */
+  constructor(
+    @Inject(PARTS) parts: ServerParts,
+    @Inject(BulkActionEngine) engine: BulkActionEngine,
+    @Inject(Outbox) outbox: Outbox,
+    @Inject(Readiness) readiness: Readiness,
+  ) {
+    this.#parts = parts;
+    this.#engine = engine;
+    this.#outbox = outbox;
+    this.#readiness = readiness;
+  }
+
+  /** Whether this instance runs bulk jobs. */
+  get runsJobs(): boolean {
+    return this.#engine.config.workerPool.enabled;
+  }
+
+  /** How this instance is now. */
+  async report(): Promise<InstanceReport> {
+    const { config, app, version, instanceId, draining, streams } = this.#parts;
+    const { pool, processors } = this.#engine;
+    const { registry, poller, options } = this.#outbox;
+    const { workerCount, workers } = pool.getPoolStatus();
+    const { checks } = await this.#readiness.look();
+    return {
+      instanceId,
+      bulkInstanceId: pool.instanceId,
+      role: config.role,
+      version,
+      host: hostname(),
+      pid: process.pid,
+      workerCount: this.runsJobs ? workerCount : null,
+      runs: {
+        stopping: draining.isDraining,
+        processors: this.runsJobs ? named(processors.types) : [],
+        dags: named(registry.names),
+        routes: named(Object.keys(app.routes)),
+        outboxConcurrency: options.poll ? options.concurrency : null,
+        busy: {
+          jobs: workers.filter(({ currentJob }) => currentJob !== null).length,
+          tasks: poller.busy,
+          requests: draining.open,
+          streams: streams.size,
+        },
+        backends: [...checks],
+      },
+    };
+  }
+}
+
+const named = (names: readonly string[]): string[] => names.slice(0, NAMES_MAX);

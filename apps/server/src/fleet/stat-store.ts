@@ -1,0 +1,84 @@
+import { STAT_RINGS, type StatStep } from '@millrace/contract';
+import { toJson } from '@millrace/postgres';
+import { Inject, Injectable } from '@nestjs/common';
+import { ServerTables } from './server-tables.js';
+import type { StatRow } from './stat-ring.js';
+import type { Counts } from './work-counts.js';
+
+/** The longest ring: nothing older is ever shown. */
+const KEPT_MS =
+  Math.max(...Object.entries(STAT_RINGS).map(([step, places]) => Number(step) * places)) * 1_000;
+
+/** A slot over all instances. */
+export interface StatSlot {
+  readonly slot: number;
+  /** How many instances have written it. */
+  readonly instances: number;
+  /** Added up. */
+  readonly counted: Counts;
+  /** The greatest of each; undefined: nobody looked. */
+  readonly seen: Counts | undefined;
+}
+
+/** The rings as they are stored. */
+@Injectable()
+export class StatStore {
+  readonly #tables: ServerTables;
+
+  /**
+   * Called by Nest.
+   * @param tables - of the server.
+   */
+  constructor(@Inject(ServerTables) tables: ServerTables) {
+    this.#tables = tables;
+  }
+
+  /**
+   * Writes slots of one instance.
+   * @param instanceId - whose.
+   * @param rows - each whole.
+   */
+  async write(instanceId: string, rows: readonly StatRow[]): Promise<void> {
+    await this.#tables.change('write-stats', [
+      instanceId,
+      rows.map(({ step }) => step),
+      rows.map(({ place }) => place),
+      rows.map(({ slot }) => slot),
+      rows.map(({ counted }) => toJson(counted)),
+      rows.map(({ seen }) => toJson(seen ?? null)),
+    ]);
+  }
+
+  /**
+   * Slots of a ring, over all instances.
+   * @param step - which ring.
+   * @param first - slot.
+   * @param last - slot.
+   * @returns those that anybody has written, in order.
+   */
+  async read(step: StatStep, first: number, last: number): Promise<readonly StatSlot[]> {
+    const rows = await this.#tables.rows<SlotRow>('read-stats', [step, first, last]);
+    return rows.map(({ slot, instances, counted, seen }) => ({
+      slot: Number(slot),
+      instances,
+      counted,
+      seen: seen ?? undefined,
+    }));
+  }
+
+  /**
+   * Removes some rows of instances that are gone.
+   * @param limit - at most so many.
+   * @returns how many.
+   */
+  prune(limit: number): Promise<number> {
+    return this.#tables.change('prune-stats', [KEPT_MS, limit]);
+  }
+}
+
+interface SlotRow {
+  readonly slot: string;
+  readonly instances: number;
+  readonly counted: Counts;
+  readonly seen: Counts | null;
+}

@@ -1,0 +1,55 @@
+import { Repeating, systemRng } from '@millrace/foundation';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { PARTS, type ServerParts } from '../compose/parts.js';
+import { AuditStore } from './audit-store.js';
+import { InstanceStore } from './instance-store.js';
+import { StatStore } from './stat-store.js';
+
+const EVERY_MS = 600_000;
+/** Rows of one statement, and statements of one kind at a time: what is left comes next time. */
+const ROWS_MAX = 1_000;
+const STEPS_MAX = 20;
+
+/** Removes what is too old from the tables of the server; any instance does it for all. */
+@Injectable()
+export class Upkeep implements OnApplicationBootstrap, OnModuleDestroy {
+  readonly #pruned: readonly { prune(limit: number): Promise<number> }[];
+  readonly #pruning: Repeating;
+
+  /**
+   * Called by Nest.
+   * @param parts - of the server.
+   * @param instances - those gone for a day.
+   * @param stats - of instances that are gone.
+   * @param audit - entries of more than 90 days.
+   */
+  constructor(
+    @Inject(PARTS) { clock, log }: Pick<ServerParts, 'clock' | 'log'>,
+    @Inject(InstanceStore) instances: InstanceStore,
+    @Inject(StatStore) stats: StatStore,
+    @Inject(AuditStore) audit: AuditStore,
+  ) {
+    this.#pruned = [instances, stats, audit];
+    const what = 'Removing old rows of the server';
+    this.#pruning = new Repeating(
+      { clock, rng: systemRng(), logger: log, what, everyMs: EVERY_MS, unref: true },
+      () => this.prune(),
+    );
+  }
+
+  /** Called by Nest. */
+  onApplicationBootstrap(): void {
+    this.#pruning.start();
+  }
+
+  /** Called by Nest. */
+  async onModuleDestroy(): Promise<void> {
+    await this.#pruning.stop();
+  }
+
+  /** Removes what is too old, as much as is done at a time. */
+  async prune(): Promise<void> {
+    for (const store of this.#pruned)
+      for (let step = 0; step < STEPS_MAX; step++) if ((await store.prune(ROWS_MAX)) < ROWS_MAX) break;
+  }
+}

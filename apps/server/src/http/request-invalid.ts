@@ -1,0 +1,15 @@
+import type { FieldError } from '@millrace/contract';
+import type { MillraceError } from '@millrace/foundation';
+import { ERRORS as ORCHESTRATOR_ERRORS } from '@millrace/orchestrator';
+
+/**
+ * The error for a request that cannot be read: `REQUEST_INVALID`.
+ * @param errors - each field that is wrong.
+ */
+export function requestInvalid(errors: readonly FieldError[]): MillraceError {
+  const problems = errors
+    .map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))
+    .join('; ');
+  const details = { problems, errors };
+  return ORCHESTRATOR_ERRORS.create('REQUEST_INVALID', details);
+}

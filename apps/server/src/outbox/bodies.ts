@@ -1,0 +1,131 @@
+import type {
+  BatchBody,
+  BatchDetailsBody,
+  BatchSummary,
+  BatchTaskBody,
+  BatchTaskSummary,
+  DagBody,
+  ScheduleBody,
+} from '@millrace/contract';
+import type { Batch, BatchDetails, DagView, Page, Schedule, TaskView } from '@millrace/outbox';
+import { isoOrNull } from '../http/iso-or-null.js';
+
+/**
+ * A batch as lists show it.
+ * @param batch - the batch.
+ */
+export const batchSummary = (batch: Batch): BatchSummary => ({
+  id: batch.id,
+  tenant: batch.tenant,
+  dag: batch.dag,
+  dagVersion: batch.dagVersion,
+  bizKey: batch.bizKey,
+  runNo: batch.runNo,
+  status: batch.status,
+  traceparent: batch.traceparent ?? null,
+  taskCount: batch.taskCount,
+  openCount: batch.openCount,
+  schedule: batch.schedule ?? null,
+  createdAt: batch.createdAt.toISOString(),
+  updatedAt: batch.updatedAt.toISOString(),
+  endedAt: isoOrNull(batch.endedAt),
+});
+
+/**
+ * A batch with its payload.
+ * @param batch - the batch.
+ */
+export const batchBody = (batch: Batch): BatchBody => ({ ...batchSummary(batch), payload: batch.payload });
+
+/**
+ * A task without its result.
+ * @param task - the task.
+ */
+export const taskSummary = (task: TaskView): BatchTaskSummary => ({
+  id: task.id,
+  key: task.key,
+  handler: task.handler,
+  mode: task.mode,
+  status: task.status,
+  waiting: task.waiting,
+  attempts: task.attempts,
+  attemptsMax: task.attemptsMax,
+  lost: task.lost,
+  workerId: task.workerId ?? null,
+  visibleAt: task.visibleAt.toISOString(),
+  leaseUntil: isoOrNull(task.leaseUntil),
+  error: task.error ?? null,
+  skippedBy: task.skippedBy ?? null,
+  addedBy: task.addedBy ?? null,
+  startedAt: isoOrNull(task.startedAt),
+  endedAt: isoOrNull(task.endedAt),
+});
+
+/**
+ * A task with its result.
+ * @param task - the task.
+ */
+export const taskBody = (task: TaskView): BatchTaskBody => ({
+  ...taskSummary(task),
+  result: task.result ?? null,
+});
+
+/**
+ * A batch with what people want to know of it.
+ * @param details - of the batch.
+ */
+export const batchDetailsBody = (details: BatchDetails): BatchDetailsBody => ({
+  batch: batchBody(details.batch),
+  counts: details.counts,
+  tasks: details.tasks.map(taskSummary),
+  edges: details.edges?.map(([from, to]) => [from, to]) ?? null,
+  criticalPath: details.criticalPath
+    ? { ...details.criticalPath, keys: [...details.criticalPath.keys] }
+    : null,
+  eta: isoOrNull(details.eta),
+});
+
+/**
+ * A stored DAG.
+ * @param dag - the DAG.
+ */
+export const dagBody = (dag: DagView): DagBody => ({
+  name: dag.name,
+  version: dag.version,
+  applied: dag.applied,
+  registeredAt: dag.registeredAt.toISOString(),
+  taskCount: dag.taskCount,
+  tasks: dag.tasks.map(({ after, ...task }) => ({ ...task, after: after ? [...after] : null })),
+});
+
+/**
+ * A schedule.
+ * @param schedule - the schedule.
+ */
+export const scheduleBody = (schedule: Schedule): ScheduleBody => ({
+  tenant: schedule.tenant,
+  name: schedule.name,
+  dag: schedule.dag,
+  cron: schedule.cron,
+  timeZone: schedule.timeZone,
+  payload: schedule.payload,
+  catchUp: schedule.catchUp,
+  paused: schedule.paused,
+  nextAt: isoOrNull(schedule.nextAt),
+  lastAt: isoOrNull(schedule.lastAt),
+  lastBatchId: schedule.lastBatchId ?? null,
+  failures: schedule.failures,
+  error: schedule.error ?? null,
+  createdAt: schedule.createdAt.toISOString(),
+  updatedAt: schedule.updatedAt.toISOString(),
+});
+
+/**
+ * A part of a list.
+ * @param page - as the outbox gives it.
+ * @param body - what each item becomes.
+ */
+export const pageBody = <T, B>(
+  { items, cursor }: Page<T>,
+  body: (item: T) => B,
+): { items: B[]; cursor: string | null } => ({ items: items.map(body), cursor: cursor ?? null });

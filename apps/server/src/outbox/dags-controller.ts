@@ -1,0 +1,39 @@
+import { type AppliedDagBody, DAG_ROUTES, type DagPage } from '@millrace/contract';
+import { Dags } from '@millrace/outbox';
+import { Controller, Inject, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { Ask, type Asked, Serve } from '../http/asked.js';
+import { dagBody, pageBody } from './bodies.js';
+
+const { applyDag: APPLY, listDags: LIST } = DAG_ROUTES;
+
+/** DAGs over HTTP: see DAG_ROUTES of `@millrace/contract`. */
+@Controller()
+export class DagsController {
+  readonly #dags: Dags;
+
+  /**
+   * Called by Nest.
+   * @param dags - those that are stored.
+   */
+  constructor(@Inject(Dags) dags: Dags) {
+    this.#dags = dags;
+  }
+
+  /** See the route. */
+  @Serve(APPLY)
+  async apply(
+    @Ask() { body }: Asked<typeof APPLY>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<AppliedDagBody> {
+    const applied = await this.#dags.apply(body);
+    reply.status(applied.created ? 201 : 200);
+    return applied;
+  }
+
+  /** See the route. */
+  @Serve(LIST)
+  async list(@Ask() { query }: Asked<typeof LIST>): Promise<DagPage> {
+    return pageBody(await this.#dags.list(query), dagBody);
+  }
+}

@@ -1,0 +1,52 @@
+import {
+  type RemovedScheduleBody,
+  SCHEDULE_ROUTES,
+  type ScheduleBody,
+  type SchedulePage,
+} from '@millrace/contract';
+import { NO_TENANT } from '@millrace/foundation';
+import { ERRORS, Schedules } from '@millrace/outbox';
+import { Controller, Inject } from '@nestjs/common';
+import { Ask, type Asked, Serve } from '../http/asked.js';
+import { meantTenant } from '../http/meant-tenant.js';
+import { pageBody, scheduleBody } from './bodies.js';
+
+const { setSchedule: SET, listSchedules: LIST, removeSchedule: REMOVE } = SCHEDULE_ROUTES;
+
+/** Schedules over HTTP: see SCHEDULE_ROUTES of `@millrace/contract`. */
+@Controller()
+export class SchedulesController {
+  readonly #schedules: Schedules;
+
+  /**
+   * Called by Nest.
+   * @param schedules - sets and removes them.
+   */
+  constructor(@Inject(Schedules) schedules: Schedules) {
+    this.#schedules = schedules;
+  }
+
+  /** See the route. */
+  @Serve(SET)
+  async set(@Ask() { body, caller }: Asked<typeof SET>): Promise<ScheduleBody> {
+    const tenant = meantTenant(caller, body.tenant);
+    return scheduleBody(await this.#schedules.set({ ...body, tenant }));
+  }
+
+  /** See the route. */
+  @Serve(LIST)
+  async list(@Ask() { query, caller }: Asked<typeof LIST>): Promise<SchedulePage> {
+    const tenant = meantTenant(caller, query.tenant);
+    return pageBody(await this.#schedules.list({ ...query, tenant }), scheduleBody);
+  }
+
+  /** See the route. */
+  @Serve(REMOVE)
+  async remove(@Ask() { params, query, caller }: Asked<typeof REMOVE>): Promise<RemovedScheduleBody> {
+    const { name } = params;
+    const tenant = meantTenant(caller, query.tenant) ?? NO_TENANT;
+    if (!(await this.#schedules.remove({ name, tenant })))
+      throw ERRORS.create('SCHEDULE_NOT_FOUND', { schedule: name });
+    return { tenant, name };
+  }
+}

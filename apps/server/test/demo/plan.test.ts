@@ -1,0 +1,38 @@
+import { DemoRequest } from '@millrace/contract';
+import { seededRng } from '@millrace/foundation';
+import { describe, expect, it } from 'vitest';
+import { DEMO_TENANTS, jobsOf, planDemo } from '../../src/demo/plan.js';
+
+const plan = (request: object, seed = 1) => planDemo(DemoRequest.parse(request), seededRng(seed));
+
+describe('the plan of a demo', () => {
+  it('is in the order of time, ends before the demo does, and stays under the names of the demo', () => {
+    for (const seconds of [10, 60, 600]) {
+      const steps = plan({ seconds, tenants: 20 }, seconds);
+      const times = steps.map(({ atMs }) => atMs);
+      expect(times).toEqual([...times].sort((a, b) => a - b));
+      expect(times.at(-1)).toBeLessThan(seconds * 1000);
+      for (const { tenant } of steps) expect(DEMO_TENANTS).toContain(tenant);
+    }
+  });
+
+  it('has something of every kind, however short it is', () => {
+    const kinds = new Set(
+      plan({ seconds: 10, tenants: 1 }).map((step) =>
+        step.kind === 'command' ? step.eventType : `${step.kind} of ${step.tenant}`,
+      ),
+    );
+    expect([...kinds].sort()).toEqual([
+      'GREET',
+      'MAIL',
+      'batch of demo-books',
+      'group of demo-caller',
+      'group of demo-shop-01',
+      'group of demo-unlucky',
+    ]);
+  });
+
+  it('is bounded: the largest brings fewer jobs than what a server without limits takes', () => {
+    expect(jobsOf(plan({ seconds: 600, whaleJobs: 20_000, tenants: 20 }))).toBeLessThan(60_000);
+  });
+});

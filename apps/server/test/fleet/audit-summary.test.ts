@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { keptText, SUMMARY_BYTES_MAX, summaryOf } from '../../src/fleet/audit-summary.js';
+
+const SECRET = 'planted-secret-of-24-characters';
+
+describe('the summary of a body', () => {
+  it('is the body, where it is short', () => {
+    expect(summaryOf({ weight: 2, paused: true }, [])).toBe('{"weight":2,"paused":true}');
+    expect(summaryOf(undefined, [])).toBeNull();
+  });
+
+  it('has no secrets: not by the name of their field, not where somebody put one', () => {
+    const body = {
+      smtp: { password: 'hunter2', user: 'ana' },
+      headers: [{ Authorization: 'Bearer x' }, { apiKey: ['a', 'b'] }],
+      note: `my key is ${SECRET}, really`,
+      [SECRET]: 1,
+      long: 'x'.repeat(490) + SECRET,
+    };
+    const text = summaryOf(body, [SECRET]) ?? '';
+    for (const hidden of ['hunter2', 'Bearer x', '"a"', SECRET, SECRET.slice(0, 10)])
+      expect(text).not.toContain(hidden);
+    expect(text).toContain('"user":"ana"');
+    expect(text).toContain('my key is [secret], really');
+  });
+
+  it('never has more than 4 KB, whatever is sent', () => {
+    for (const body of [
+      'é'.repeat(1_000_000),
+      Array.from({ length: 100_000 }, (_, index) => index),
+      { [`😀`.repeat(10_000)]: 1 },
+      Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, '😀'.repeat(300)])),
+    ]) {
+      const text = summaryOf(body, []) ?? '';
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(SUMMARY_BYTES_MAX);
+      expect(text.endsWith('…') || text.length < 600).toBe(true);
+      expect(text).not.toMatch(/\p{Surrogate}|\u{FFFD}/u);
+    }
+  });
+
+  it('keeps of a parameter what PostgreSQL can keep', () => {
+    expect(keptText(`a\0b\ud800c ${SECRET}`, [SECRET])).toBe('a\u{FFFD}b\u{FFFD}c [secret]');
+    expect(keptText('x'.repeat(2_000), [])).toHaveLength(501);
+  });
+});

@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { until } from '@millrace/testkit';
+
+const CLI = fileURLToPath(new URL('../../dist/cli/millrace.js', import.meta.url));
+
+/** How a process has ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A `millrace` of its own, from the build; it is killed when it is disposed of. */
+export interface MillraceProcess extends AsyncDisposable {
+  readonly pid: number;
+  readonly out: () => string;
+  readonly err: () => string;
+  readonly ended: Promise<Ended>;
+  /** Its address, when it serves. */
+  url(): Promise<string>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/**
+ * Runs `millrace` as a user would.
+ * @param args - its arguments.
+ * @param options - variables besides PATH, and the working directory.
+ */
+export function runMillrace(
+  args: readonly string[],
+  options: { readonly env?: Record<string, string>; readonly folder: string },
+): MillraceProcess {
+  const child: ChildProcess = spawn(process.execPath, [CLI, ...args], {
+    cwd: options.folder,
+    env: { PATH: process.env.PATH, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const texts = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name]?.setEncoding('utf8').on('data', (text: string) => {
+      texts[name] += text;
+    });
+  const ended = new Promise<Ended>((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal }));
+  });
+  return {
+    pid: child.pid as number,
+    out: () => texts.stdout,
+    err: () => texts.stderr,
+    ended,
+    kill: (signal) => void child.kill(signal),
+    url: () =>
+      until(
+        () => {
+          if (child.exitCode !== null) throw new Error(`It has ended: ${texts.stderr}`);
+          return /serves (http\S+)/.exec(texts.stderr)?.[1];
+        },
+        { what: 'the address of the server', deadlineMs: 40_000, intervalMs: 20 },
+      ),
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}

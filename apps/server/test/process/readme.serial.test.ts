@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type MillraceProcess, runMillrace } from './millrace-process.js';
+
+const README = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
+const ADDRESS = 'http://127.0.0.1:3000';
+const bash = promisify(execFile);
+
+/** The shell blocks of a section, as they are written. */
+function shellBlocks(section: string): readonly string[] {
+  const text = README.split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? '';
+  return [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code);
+}
+
+describe('a server without any settings', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-readme-'));
+  const start = () => runMillrace(['start', '--port', '0'], { folder });
+  let server: MillraceProcess;
+  let url: string;
+  beforeAll(async () => {
+    server = start();
+    url = await server.url();
+  }, 60_000);
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true });
+  });
+
+  const run = async (code: string) => {
+    expect(code).toContain(ADDRESS);
+    const { stdout } = await bash('bash', ['-ec', code.replaceAll(ADDRESS, url)], { timeout: 30_000 });
+    return stdout;
+  };
+
+  it('says where it is, what it keeps where, and what does not survive', () => {
+    const said = server.err();
+    expect(said).toContain(`serves ${url} (role all, process ${server.pid}, embedded)`);
+    expect(said).toContain(join(folder, '.millrace'));
+    expect(said).toContain('PGlite does not fsync');
+    expect(said).toMatch(/bulk jobs +in memory: they end with this process/);
+    expect(said).toContain('without a key');
+  });
+
+  it('does what the README says: a command, a group, a batch and a chat, each to its end', async () => {
+    const [command = '', group = '', batch = '', chat = '', ...others] = shellBlocks('Try it');
+    expect(others).toEqual([]);
+    expect(JSON.parse(await run(command))).toMatchObject({
+      outcome: { type: 'Ok', data: { greeting: 'Hello, Ada' } },
+    });
+    const [, result = ''] = (await run(group)).split('}{');
+    expect(JSON.parse(`{${result}`)).toMatchObject({
+      groupId: 'newsletter',
+      status: 'COMPLETED',
+      success: 3,
+    });
+    expect(await run(batch)).toMatch(/"bizKey":"monday".*"status":"DONE"/);
+    const stream = await run(chat);
+    expect(stream).toMatch(/^event: start$/m);
+    expect(stream.match(/^event: token$/gm)?.length).toBeGreaterThan(0);
+    expect(stream.trimEnd()).toMatch(/event: done\n.*$/);
+  });
+
+  it('is alone with its data: a second process is refused and told who has it', async () => {
+    await using second = start();
+    expect(await second.ended).toEqual({ code: 1, signal: null });
+    expect(second.err()).toContain(`is open in process ${server.pid} on `);
+    expect(second.err().trim().split('\n')).toHaveLength(1);
+  });
+
+  it('takes its data over after kill −9, and has lost nothing that it had said', async () => {
+    server.kill('SIGKILL');
+    await server.ended;
+    server = start();
+    url = await server.url();
+    const answer = await fetch(`${url}/api/batches?bizKey=monday`);
+    const { items } = (await answer.json()) as { items: unknown[] };
+    expect(items).toEqual([expect.objectContaining({ status: 'DONE' })]);
+    server.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+  });
+});

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { count, GroupRef, JobRef, nextCursor, PAGE, time } from './bulk-fields.js';
+import { JobBody } from './jobs.js';
+
+/** The most dead letters that one request names by id. */
+export const DEAD_LETTER_IDS_MAX = 200;
+
+const signature = z
+  .string()
+  .min(1)
+  .max(10_000)
+  .describe('Type, code and message of a failure with numbers, ids and quotes masked.');
+
+/** Which dead letters. */
+export const DeadLetterQuery = z
+  .strictObject({
+    groupId: GroupRef.optional(),
+    jobId: JobRef.optional().describe('Of the group given.'),
+    signature: signature.optional(),
+    groupBy: z.enum(['signature']).optional().describe('Counts them by cause instead; of a group, or all.'),
+    ...PAGE,
+  })
+  .refine(({ jobId, groupId }) => jobId === undefined || groupId !== undefined, {
+    path: ['jobId'],
+    message: 'must come with its groupId',
+  })
+  .refine(
+    ({ groupBy, jobId, signature, cursor }) =>
+      groupBy === undefined || (jobId === undefined && signature === undefined && cursor === undefined),
+    { path: ['groupBy'], message: 'takes groupId and limit only' },
+  );
+
+/** A job that failed for good, with a full copy of it. */
+export const DeadLetterBody = z.object({
+  job: JobBody,
+  error: z.string(),
+  code: z.string(),
+  signature: z.string(),
+  failedAt: time,
+  retryCount: count,
+});
+/** A job that failed for good. */
+export type DeadLetterBody = z.infer<typeof DeadLetterBody>;
+
+/** Dead letters, newest first; or by cause, the most frequent first. */
+export const DeadLetterPage = z.object({
+  items: z.array(DeadLetterBody).optional(),
+  cursor: nextCursor.optional(),
+  signatures: z
+    .array(z.object({ signature: z.string(), count, lastFailedAt: time }))
+    .optional()
+    .describe('With groupBy=signature, instead of items.'),
+});
+/** Dead letters, newest first; or by cause. */
+export type DeadLetterPage = z.infer<typeof DeadLetterPage>;
+
+const WAYS = ['ids', 'groupId', 'signature', 'all'] as const;
+
+/** Which dead letters to move: exactly one of `ids`, `groupId`, `signature`, `all`. */
+export const DeadLetterSelection = z
+  .strictObject({
+    ids: z
+      .array(z.strictObject({ groupId: GroupRef, jobId: JobRef }))
+      .min(1)
+      .max(DEAD_LETTER_IDS_MAX)
+      .optional(),
+    groupId: GroupRef.optional(),
+    signature: signature.optional(),
+    all: z.literal(true).optional(),
+    expectedCount: count.describe(
+      'How many the caller has seen. When others are selected now, nothing is moved: COUNT_CHANGED. Never more than so many are moved.',
+    ),
+  })
+  .refine(
+    (selection) => WAYS.filter((way) => selection[way] !== undefined).length === 1,
+    'must have exactly one of ids, groupId, signature and all: true',
+  )
+  .meta({
+    description: 'Exactly one of ids, groupId, signature and all.',
+    examples: [{ groupId: 'campaign-7', expectedCount: 12 }],
+  });
+/** Which dead letters to move. */
+export type DeadLetterSelection = z.infer<typeof DeadLetterSelection>;
+
+/** How many went back, or are gone. */
+export const MovedAnswer = z.object({ moved: count });
+/** How many went back, or are gone. */
+export type MovedAnswer = z.infer<typeof MovedAnswer>;
