@@ -2,7 +2,12 @@ import type { GroupView, JobView } from '@millrace/bulk-action';
 import type { LedgerEntry } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { checkNoLoss, checkOneOutcome, checkTotals } from '../src/server/check-campaigns.js';
-import { checkExecutions, checkNothingLeft, checkOtherDoor } from '../src/server/check-runs.js';
+import {
+  checkExecutions,
+  checkNothingLeft,
+  checkOneGroupPerStep,
+  checkOtherDoor,
+} from '../src/server/check-runs.js';
 import type { ServerEvidence, StoredOperation } from '../src/server/evidence.js';
 import { fateOf, totalsOf } from '../src/server/mails.js';
 
@@ -37,7 +42,9 @@ const sound = (): ServerEvidence => {
     operations: [operation],
     openBatches: 0,
     openOperations: 0,
-    groups: [{ id: `${BATCH}:gold`, status: 'COMPLETED' } as GroupView],
+    groups: ['gold', 'silver', 'new'].map(
+      (segment) => ({ id: `${BATCH}:${segment}`, status: 'COMPLETED' }) as GroupView,
+    ),
     jobs: new Map(
       customers.map((customer) => [mailOf(customer), { retryCount: 0, orphanCount: 0 } as JobView]),
     ),
@@ -56,12 +63,17 @@ const but = (change: Partial<ServerEvidence>): ServerEvidence => ({ ...sound(), 
 const heard = (...entries: LedgerEntry[]): ServerEvidence => but({ ledger: [...sound().ledger, ...entries] });
 
 describe('the checkers of server-campaign', () => {
-  it.each([checkNoLoss, checkOneOutcome, checkTotals, checkExecutions, checkNothingLeft, checkOtherDoor])(
-    '%s holds for a sound run',
-    (check) => {
-      expect(check(sound())).toMatchObject({ held: true });
-    },
-  );
+  it.each([
+    checkNoLoss,
+    checkOneOutcome,
+    checkTotals,
+    checkExecutions,
+    checkOneGroupPerStep,
+    checkNothingLeft,
+    checkOtherDoor,
+  ])('%s holds for a sound run', (check) => {
+    expect(check(sound())).toMatchObject({ held: true });
+  });
 
   it('see a campaign that is lost, or accepted twice', () => {
     expect(checkNoLoss(but({ operations: [] })).held).toBe(false);
@@ -93,6 +105,12 @@ describe('the checkers of server-campaign', () => {
     expect(checkExecutions(heard(again, entry('aborted', { mail: mailOf(3) }))).held).toBe(true);
     const jobs = new Map(sound().jobs).set(mailOf(3), { retryCount: 0, orphanCount: 1 } as JobView);
     expect(checkExecutions({ ...heard(again), jobs }).held).toBe(true);
+  });
+
+  it('see a step that was given a second group, or none', () => {
+    const second = { id: `${BATCH}:gold:2`, status: 'COMPLETED' } as GroupView;
+    expect(checkOneGroupPerStep(but({ groups: [...sound().groups, second] })).held).toBe(false);
+    expect(checkOneGroupPerStep(but({ groups: sound().groups.slice(1) })).held).toBe(false);
   });
 
   it('see what is left open, and a status URL that no other door answered', () => {

@@ -74,7 +74,7 @@ const API: readonly Type[] = [
   SchedulesController,
 ];
 
-const PROVIDERS: readonly Provider[] = [...FLEET_PROVIDERS, Demo, Readiness, EngineMetrics, LastAnswers];
+const PROVIDERS: readonly Provider[] = [...FLEET_PROVIDERS, Readiness, EngineMetrics, LastAnswers];
 
 /** What only those instances need. */
-const API_PROVIDERS: readonly Provider[] = [ChatHost];
+const API_PROVIDERS: readonly Provider[] = [ChatHost, Demo];

@@ -2,7 +2,12 @@ import { wait } from '@millrace/async-utils';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 import { Callers } from '../server/callers.js';
 import { checkNoLoss, checkOneOutcome, checkTotals } from '../server/check-campaigns.js';
-import { checkExecutions, checkNothingLeft, checkOtherDoor } from '../server/check-runs.js';
+import {
+  checkExecutions,
+  checkNothingLeft,
+  checkOneGroupPerStep,
+  checkOtherDoor,
+} from '../server/check-runs.js';
 import { countOpen, gatherServerEvidence } from '../server/evidence.js';
 import { ServerFaults } from '../server/faults.js';
 import { drawCampaigns } from '../server/plan.js';
@@ -33,6 +38,7 @@ async function run(context: ScenarioContext): Promise<Verdict[]> {
   const evidence = await gatherServerEvidence(world, campaigns);
   return [
     ...[checkNoLoss, checkOneOutcome, checkTotals, checkExecutions].map((check) => check(evidence)),
+    checkOneGroupPerStep(evidence),
     checkOtherDoor(evidence),
     checkNothingLeft(evidence),
     {

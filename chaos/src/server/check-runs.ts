@@ -40,6 +40,27 @@ function countBy(ledger: ServerEvidence['ledger'], kind: string): Map<string, nu
   return counts;
 }
 
+/** The steps of the example that mail. */
+const SEGMENTS = ['gold', 'new', 'silver'];
+
+/**
+ * Every step that mails has one group, however often it was run: whoever ran it again found that of the first.
+ * @param evidence - stores and ledger.
+ */
+export function checkOneGroupPerStep({ operations, groups }: ServerEvidence): Verdict {
+  const expected = operations.flatMap(({ batch }) => SEGMENTS.map((segment) => `${batch}:${segment}`));
+  const found = groups.map(({ id }) => id);
+  const wrong = [
+    ...expected.filter((id) => !found.includes(id)).map((id) => `${id} is not there`),
+    ...found.filter((id) => !expected.includes(id)).map((id) => `${id} belongs to no step`),
+  ];
+  return {
+    invariant: 'one group per step',
+    held: wrong.length === 0 && groups.length > 0,
+    evidence: wrong.length > 0 ? some(wrong) : `${groups.length} steps`,
+  };
+}
+
 /**
  * Nothing is left: no operation, batch or group that has not ended.
  * @param evidence - stores and ledger.

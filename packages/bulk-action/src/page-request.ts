@@ -1,4 +1,5 @@
-import { integerOption, resolveOptions, textOption } from '@millrace/foundation';
+import { integerOption, type OptionRule, resolveOptions } from '@millrace/foundation';
+import { isCursor } from './rules/shard-pages.js';
 
 /** Which part of a list. */
 export interface PageRequest {
@@ -8,8 +9,16 @@ export interface PageRequest {
   readonly limit?: number | undefined;
 }
 
-// The cursor over many shards holds one of each.
-const RULES = { cursor: textOption({ min: 1, max: 20_000 }), limit: integerOption({ min: 1, max: 1000 }) };
+/** The cursor over many shards holds one of each. */
+const CURSOR_CHARACTERS_MAX = 20_000;
+
+// It may come from anywhere, and a store counts with it: a negative one would keep it busy for ever.
+const cursorOption: OptionRule = {
+  expected: 'the cursor of a page before',
+  accepts: (value) =>
+    typeof value === 'string' && value.length <= CURSOR_CHARACTERS_MAX && isCursor(value),
+};
+const RULES = { cursor: cursorOption, limit: integerOption({ min: 1, max: 1000 }) };
 
 /**
  * Completes and checks what a caller asks of a list.

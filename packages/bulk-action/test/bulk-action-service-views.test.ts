@@ -97,6 +97,10 @@ describe('looking', () => {
       await expect(service.listGroups({}, page)).rejects.toMatchObject(refused);
       await expect(service.getFairness(page)).rejects.toMatchObject(refused);
     }
+    // On Redis a script would count from it for ever.
+    await expect(service.listJobs('g1', { cursor: '-1000000000' })).rejects.toMatchObject(
+      code('OPTION_INVALID'),
+    );
     await expect(service.listGroups({}, { cursor: 5 as never })).rejects.toMatchObject(
       code('OPTION_INVALID'),
     );

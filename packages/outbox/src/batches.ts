@@ -3,7 +3,17 @@ import type { Database, Tx } from '@millrace/postgres';
 import type { BatchListeners } from './batch-listeners.js';
 import { ERRORS } from './errors.js';
 import type { OutboxEvents } from './events.js';
-import type { Batch, BatchEnding, BatchStatus, OutboxStatus, Page, TaskCounts, TaskView } from './model.js';
+import type {
+  Batch,
+  BatchEnding,
+  BatchStatus,
+  BatchSummary,
+  OutboxStatus,
+  Page,
+  TaskCounts,
+  TaskSummary,
+  TaskView,
+} from './model.js';
 import type { BatchStore } from './postgres/batch-store.js';
 import type { BacklogView, ViewStore } from './postgres/view-store.js';
 import { type CriticalPath, criticalPath } from './rules/critical-path.js';
@@ -16,8 +26,8 @@ import type { WakeUps } from './wake-ups.js';
 export interface BatchDetails {
   readonly batch: Batch;
   readonly counts: TaskCounts;
-  /** The first of them (`batch.taskCount` says how many there are); `tasks` gives the rest. */
-  readonly tasks: readonly TaskView[];
+  /** The first of them (`batch.taskCount` says how many there are), without results; `tasks` gives the rest, and results. */
+  readonly tasks: readonly TaskSummary[];
   /** Who waits for whom, by keys, added tasks included; undefined when there are too many to draw. */
   readonly edges: readonly (readonly [from: string, to: string])[] | undefined;
   /**
@@ -59,6 +69,8 @@ export interface DeadLetterFilter {
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 1_000;
 const TASKS_SHOWN = 1_000;
+/** Of results, as texts, on one page of tasks: enough for any one of the usual size (`resultBytesMax`), and for 200 of 20 KiB. */
+const PAGE_RESULT_BYTES_MAX = 4 * 1024 ** 2;
 /** A critical path is looked for in batches of up to so many tasks, by times of so many earlier ones. */
 const PATH_TASKS_MAX = 10_000;
 const BATCHES_COMPARED = 5;
@@ -119,7 +131,7 @@ export class Batches {
   }
 
   /**
-   * One batch with its tasks (the first thousand), how many are in which state, who waits for whom, its critical path and when it will have ended.
+   * One batch with its tasks (the first thousand, without results), how many are in which state, who waits for whom, its critical path and when it will have ended.
    * @param id - its id.
    * @throws MillraceError `BATCH_NOT_FOUND`.
    */
@@ -127,7 +139,7 @@ export class Batches {
     const batch = await this.get(id);
     const [counts, tasks, { path, edges }] = await Promise.all([
       this.#views.counts(id),
-      this.#views.tasks(id, { limit: TASKS_SHOWN }),
+      this.#views.firstTasks(id, TASKS_SHOWN),
       this.#shape(batch),
     ]);
     const eta = path && batch.status === 'RUNNING' ? new Date(this.#clock.now() + path.leftMs) : undefined;
@@ -152,7 +164,8 @@ export class Batches {
   }
 
   /**
-   * Tasks of a batch in the order of their ids, a page at a time.
+   * Tasks of a batch in the order of their ids, a page at a time. One with large results (over 4 MiB together) ends early: only the cursor tells
+   * whether there are more.
    * @param id - of the batch.
    * @param filter - state, cursor, size of a page.
    * @throws MillraceError `BATCH_NOT_FOUND`.
@@ -161,7 +174,9 @@ export class Batches {
     checkStatus(status, Object.keys(TASK_MOVES));
     await this.get(id);
     const size = pageSize(limit);
-    return pageOf(await this.#views.tasks(id, { after: cursorOf(cursor), limit: size, status }), size);
+    const asked = { after: cursorOf(cursor), limit: size, status, bytesMax: PAGE_RESULT_BYTES_MAX };
+    const { tasks, isCut } = await this.#views.tasks(id, asked);
+    return pageOf(tasks, isCut ? tasks.length : size);
   }
 
   /**
@@ -193,15 +208,15 @@ export class Batches {
     return new Map((await this.#views.endings(known, bytesMax, tx)).map((ending) => [ending.id, ending]));
   }
 
-  /** Batches, the newest first, a page at a time. */
-  async list({ cursor, limit, ...filter }: BatchFilter = {}): Promise<Page<Batch>> {
+  /** Batches without their payloads, the newest first, a page at a time. */
+  async list({ cursor, limit, ...filter }: BatchFilter = {}): Promise<Page<BatchSummary>> {
     checkStatus(filter.status, Object.keys(BATCH_MOVES));
     const size = pageSize(limit);
     return pageOf(await this.#views.batches({ ...filter, before: cursorOf(cursor), limit: size }), size);
   }
 
   /** Tasks that failed for good, the newest first, a page at a time. */
-  async deadLetters({ cursor, limit, ...filter }: DeadLetterFilter = {}): Promise<Page<TaskView>> {
+  async deadLetters({ cursor, limit, ...filter }: DeadLetterFilter = {}): Promise<Page<TaskSummary>> {
     const size = pageSize(limit);
     return pageOf(await this.#views.deadLetters({ ...filter, before: cursorOf(cursor), limit: size }), size);
   }

@@ -34,6 +34,7 @@ export type {
   Batch,
   BatchEnding,
   BatchStatus,
+  BatchSummary,
   DagTaskView,
   DagView,
   FailurePolicy,
@@ -44,6 +45,7 @@ export type {
   TaskCounts,
   TaskError,
   TaskMode,
+  TaskSummary,
   TaskView,
   WorkerView,
 } from './model.js';

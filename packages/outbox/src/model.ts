@@ -13,8 +13,8 @@ export type JoinRule = 'all' | 'any' | 'all-done' | { readonly atLeast: number }
 /** What the failure of a task means for the rest of its batch. */
 export type FailurePolicy = 'fail' | 'skip' | 'continue';
 
-/** One run of a DAG. */
-export interface Batch {
+/** One run of a DAG, as lists show it. */
+export interface BatchSummary {
   readonly id: string;
   /** '' for none. */
   readonly tenant: string;
@@ -24,7 +24,6 @@ export interface Batch {
   /** From 1; counts the runs of one business key. */
   readonly runNo: number;
   readonly status: BatchStatus;
-  readonly payload: unknown;
   readonly traceparent: string | undefined;
   readonly taskCount: number;
   /** Tasks not ended yet; what ended in the last moments may still be in it. */
@@ -34,6 +33,11 @@ export interface Batch {
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly endedAt: Date | undefined;
+}
+
+/** One run of a DAG. */
+export interface Batch extends BatchSummary {
+  readonly payload: unknown;
 }
 
 /** What came of a batch. */
@@ -54,8 +58,8 @@ export interface TaskError {
   readonly at: string;
 }
 
-/** One task of a batch, as people see it. */
-export interface TaskView {
+/** One task of a batch, as people see it, without what it gave. */
+export interface TaskSummary {
   readonly id: string;
   readonly batchId: string;
   readonly key: string;
@@ -72,13 +76,17 @@ export interface TaskView {
   /** READY: not before this time. */
   readonly visibleAt: Date;
   readonly leaseUntil: Date | undefined;
-  readonly result: unknown;
   readonly error: TaskError | undefined;
   readonly skippedBy: 'condition' | 'cascade' | undefined;
   /** The task that added it while the batch ran. */
   readonly addedBy: string | undefined;
   readonly startedAt: Date | undefined;
   readonly endedAt: Date | undefined;
+}
+
+/** One task of a batch, as people see it. */
+export interface TaskView extends TaskSummary {
+  readonly result: unknown;
 }
 
 /** One step of a stored DAG. */

@@ -192,9 +192,15 @@ export class Schedules {
 }
 
 const nameProblem = (name: unknown): string | undefined =>
-  typeof name === 'string' && name !== '' && name.length <= SCHEDULE_NAME_LENGTH_MAX && !CONTROL.test(name)
+  typeof name === 'string' &&
+  name !== '' &&
+  name.length <= SCHEDULE_NAME_LENGTH_MAX &&
+  !CONTROL.test(name) &&
+  // Which a URL takes as steps, escaped or not: nobody could name it to an API.
+  name !== '.' &&
+  name !== '..'
     ? undefined
-    : `its name must be 1 to ${SCHEDULE_NAME_LENGTH_MAX} characters, without control characters`;
+    : `its name must be 1 to ${SCHEDULE_NAME_LENGTH_MAX} characters, without control characters, and not '.' or '..'`;
 
 const invalid = (name: unknown, reason: string) =>
   ERRORS.create('SCHEDULE_INVALID', { schedule: shown(name), reason });

@@ -1,4 +1,4 @@
-import { ChatService, chatRuntimeFromEnvironment } from '@millrace/runtime/chat';
+import { ChatService, chatRuntimeFromEnvironment, DemoChatRuntime } from '@millrace/runtime/chat';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { gracePlan } from '../compose/grace-plan.js';
 import { PARTS, type ServerParts } from '../compose/parts.js';
@@ -11,6 +11,8 @@ const ABORT_MAX_MS = 1_000;
 @Injectable()
 export class ChatHost implements OnApplicationBootstrap, OnModuleDestroy {
   readonly chat: ChatService;
+  /** Whether what answers is the built-in one, which nobody pays for. */
+  readonly isBuiltIn: boolean;
 
   /**
    * Called by Nest.
@@ -20,8 +22,10 @@ export class ChatHost implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(@Inject(PARTS) { app, config, clock, log }: ServerParts) {
     const { workMs } = gracePlan(config.gracePeriodMs);
     const abortGraceMs = Math.min(ABORT_MAX_MS, Math.floor(workMs * ABORT_SHARE));
+    const runtime = app.chat ?? chatRuntimeFromEnvironment(process.env, { clock });
+    this.isBuiltIn = runtime instanceof DemoChatRuntime;
     this.chat = new ChatService({
-      runtime: app.chat ?? chatRuntimeFromEnvironment(process.env, { clock }),
+      runtime,
       tasks: { stopGraceMs: workMs - abortGraceMs, abortGraceMs, ...config.chat },
       clock,
       log: log.child({ part: 'chat' }),

@@ -11,7 +11,7 @@ export interface GracePlan {
 const WORK_SHARE = 0.7;
 const LAST_ANSWERS_SHARE = 0.1;
 const LAST_ANSWERS_MAX_MS = 2_000;
-const EXIT_SHARE = 0.95;
+const EXIT_SHARE = 0.9;
 /** However long the grace period is, ending a process does not take longer. */
 const EXIT_MAX_MS = 1_000;
 

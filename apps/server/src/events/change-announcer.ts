@@ -78,7 +78,7 @@ export class ChangeAnnouncer implements OnApplicationBootstrap, OnApplicationShu
 
   #send(): void {
     this.#cancel = undefined;
-    this.#hints.send(writeNotice(this.#parts.instanceId, this.#outgoing));
+
     this.#outgoing.clear();
   }
 

@@ -22,7 +22,7 @@ const WINDOW_MAX = 5_000;
 export class ChangesHub implements OnModuleDestroy {
   readonly #parts: Pick<ServerParts, 'clock' | 'log'>;
   readonly #bulk: Pick<BulkActionService, 'subscribe'>;
-  readonly #gauges: Pick<StoreGauges, 'latest' | 'lookAtQueues'>;
+  readonly #gauges: Pick<StoreGauges, 'latest' | 'look' | 'lookAtQueues'>;
   readonly #listeners = new Set<ChangeListener>();
   readonly #window = new ChangeSet(WINDOW_MAX);
   readonly #telling: Repeating;
@@ -38,7 +38,7 @@ export class ChangesHub implements OnModuleDestroy {
   constructor(
     @Inject(PARTS) parts: Pick<ServerParts, 'clock' | 'log'>,
     @Inject(BulkActionService) bulk: Pick<BulkActionService, 'subscribe'>,
-    @Inject(StoreGauges) gauges: Pick<StoreGauges, 'latest' | 'lookAtQueues'>,
+    @Inject(StoreGauges) gauges: Pick<StoreGauges, 'latest' | 'look' | 'lookAtQueues'>,
   ) {
     const { clock, log } = parts;
     this.#parts = parts;
@@ -81,7 +81,7 @@ export class ChangesHub implements OnModuleDestroy {
     const listener = new ChangeListener(caller);
     this.#enter(listener);
     try {
-      if (listener.seesAll) await this.#gauges.lookAtQueues();
+      if (listener.seesAll) await this.#lookForHello();
       const snapshot = listener.seesAll ? this.#snapshot() : null;
       const hello: HelloEvent = { at: this.#now().toISOString(), snapshot };
       yield { event: 'hello', data: hello };
@@ -122,6 +122,12 @@ export class ChangesHub implements OnModuleDestroy {
     const snapshot = this.#newSnapshot();
     for (const listener of this.#listeners) listener.tell(this.#window, snapshot);
     this.#window.clear();
+  }
+
+  /** What is looked at every ten seconds only is looked at now when it never was. */
+  async #lookForHello(): Promise<void> {
+    if (this.#gauges.latest.backlog) await this.#gauges.lookAtQueues();
+    else await this.#gauges.look();
   }
 
   /** undefined while everything stands as it did. */

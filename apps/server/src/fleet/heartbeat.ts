@@ -9,6 +9,8 @@ import { InstanceStore, type InstanceWish } from './instance-store.js';
 
 /** Between two heartbeats, at most. */
 const BEAT_MS = 5_000;
+/** How long a start waits for the first one. */
+const FIRST_BEAT_MS = 1_000;
 /** How long the last words may take: a database that is away must not hold up a stop. */
 const LAST_WORDS_MS = 1_000;
 /** Says that somebody has scaled. */
@@ -26,6 +28,10 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
   readonly #beating: Repeating;
   /** The wish that was applied last. */
   #applied: string | undefined;
+  #noteFirst: () => void = () => {};
+  readonly #firstBeat = new Promise<void>((resolve) => {
+    this.#noteFirst = resolve;
+  });
 
   /**
    * Called by Nest.
@@ -56,12 +62,13 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
     );
   }
 
-  /** Called by Nest. */
-  onApplicationBootstrap(): void {
+  /** Called by Nest: the first heartbeat is waited for, so that an instance that answers is one that is known. */
+  async onApplicationBootstrap(): Promise<void> {
     this.#hints.start((hint) => {
       if (hint === SCALED) this.#beating.now();
     });
     this.#beating.start();
+    await within(this.#parts.clock, FIRST_BEAT_MS, this.#firstBeat);
   }
 
   /** Tells all instances that somebody has scaled. */
@@ -79,6 +86,7 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
     const askedAt = this.#parts.clock.now();
     const wish = await this.#store.note(report);
     this.#time.note(wish.now, askedAt);
+    this.#noteFirst();
     // Once more: this beat has told the count of before.
     if (this.#apply(wish)) this.#beating.now();
   }

@@ -9,6 +9,9 @@ import type { Counts } from './work-counts.js';
 const KEPT_MS =
   Math.max(...Object.entries(STAT_RINGS).map(([step, places]) => Number(step) * places)) * 1_000;
 
+/** Slots that are read at once: with a hundred instances some thousands of rows, which hold up this process for an instant only. */
+const SLOTS_AT_A_TIME = 60;
+
 /** A slot over all instances. */
 export interface StatSlot {
   readonly slot: number;
@@ -53,16 +56,19 @@ export class StatStore {
    * Slots of a ring, over all instances.
    * @param step - which ring.
    * @param first - slot.
-   * @param last - slot.
+   * @param last - slot; no more of them than the ring has.
    * @returns those that anybody has written, in order.
    */
   async read(step: StatStep, first: number, last: number): Promise<readonly StatSlot[]> {
-    const rows = await this.#tables.rows<SlotRow>('read-stats', [step, first, last]);
-    return rows.map(({ slot, instances, counted, seen }) => ({
-      slot: Number(slot),
-      instances,
-      counted,
-      seen: seen ?? undefined,
+    const slots = new Map<string, GrowingSlot>();
+    for (let from = first; from <= last; from += SLOTS_AT_A_TIME) {
+      const to = Math.min(last, from + SLOTS_AT_A_TIME - 1);
+      const rows = await this.#tables.rows<SlotRow>('read-stats', [step, from, to]);
+      for (const row of rows) addRow(slots, row);
+    }
+    return [...slots.values()].map(({ seen, ...slot }) => ({
+      ...slot,
+      seen: Object.keys(seen).length === 0 ? undefined : seen,
     }));
   }
 
@@ -78,7 +84,22 @@ export class StatStore {
 
 interface SlotRow {
   readonly slot: string;
-  readonly instances: number;
   readonly counted: Counts;
   readonly seen: Counts | null;
+}
+
+interface GrowingSlot {
+  readonly slot: number;
+  instances: number;
+  readonly counted: Record<string, number>;
+  readonly seen: Record<string, number>;
+}
+
+function addRow(slots: Map<string, GrowingSlot>, { slot, counted, seen }: SlotRow): void {
+  const sum = slots.get(slot) ?? { slot: Number(slot), instances: 0, counted: {}, seen: {} };
+  slots.set(slot, sum);
+  sum.instances++;
+  for (const [name, count] of Object.entries(counted)) sum.counted[name] = (sum.counted[name] ?? 0) + count;
+  for (const [name, value] of Object.entries(seen ?? {}))
+    sum.seen[name] = Math.max(sum.seen[name] ?? value, value);
 }

@@ -1,4 +1,4 @@
-import { Repeating, systemRng } from '@millrace/foundation';
+import { type Clock, Repeating, systemRng, within } from '@millrace/foundation';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { AuditStore } from './audit-store.js';
@@ -9,10 +9,12 @@ const EVERY_MS = 600_000;
 /** Rows of one statement, and statements of one kind at a time: what is left comes next time. */
 const ROWS_MAX = 1_000;
 const STEPS_MAX = 20;
+const STOP_MS = 500;
 
 /** Removes what is too old from the tables of the server; any instance does it for all. */
 @Injectable()
 export class Upkeep implements OnApplicationBootstrap, OnModuleDestroy {
+  readonly #clock: Clock;
   readonly #pruned: readonly { prune(limit: number): Promise<number> }[];
   readonly #pruning: Repeating;
 
@@ -29,6 +31,7 @@ export class Upkeep implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(StatStore) stats: StatStore,
     @Inject(AuditStore) audit: AuditStore,
   ) {
+    this.#clock = clock;
     this.#pruned = [instances, stats, audit];
     const what = 'Removing old rows of the server';
     this.#pruning = new Repeating(
@@ -44,7 +47,8 @@ export class Upkeep implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** Called by Nest. */
   async onModuleDestroy(): Promise<void> {
-    await this.#pruning.stop();
+    // A database that is away must not hold up a stop.
+    await within(this.#clock, STOP_MS, this.#pruning.stop());
   }
 
   /** Removes what is too old, as much as is done at a time. */

@@ -7,7 +7,7 @@ import {
   RequestMethod,
 } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Caller } from '../security/caller.js';
 import { callerOf } from './caller-of.js';
 import { requestInvalid } from './request-invalid.js';
@@ -42,6 +42,9 @@ export function Serve(route: HttpRoute): MethodDecorator {
   );
 }
 
+/** What a route without a query or a body takes: what would be ignored is refused instead. */
+const NOTHING = z.strictObject({});
+
 /** The parameter that holds the request, checked: see Asked. */
 export const Ask = createParamDecorator<void>((_, context) =>
   readAsked(context.switchToHttp().getRequest<FastifyRequest>()),
@@ -56,9 +59,11 @@ export function readAsked(request: FastifyRequest): Asked<RouteSpec> {
   const route = routeOf(request.method, request.routeOptions.url);
   return {
     params: checked(route?.params, request.params) as never,
-    query: checked(route?.query, request.query) as never,
+    query: checked(route?.query ?? NOTHING, request.query) as never,
     // A body of lines is read while it comes.
-    body: (route?.ndjson && isNdjson(request) ? undefined : checked(route?.body, request.body)) as never,
+    body: (route?.ndjson && isNdjson(request)
+      ? undefined
+      : checked(route?.body ?? NOTHING, request.body)) as never,
     caller: callerOf(request),
     traceparent: traceparentOf(request),
   };

@@ -7,14 +7,23 @@ import type {
   DagBody,
   ScheduleBody,
 } from '@millrace/contract';
-import type { Batch, BatchDetails, DagView, Page, Schedule, TaskView } from '@millrace/outbox';
+import type {
+  Batch,
+  BatchDetails,
+  DagView,
+  BatchSummary as ListedBatch,
+  Page,
+  Schedule,
+  TaskSummary,
+  TaskView,
+} from '@millrace/outbox';
 import { isoOrNull } from '../http/iso-or-null.js';
 
 /**
  * A batch as lists show it.
  * @param batch - the batch.
  */
-export const batchSummary = (batch: Batch): BatchSummary => ({
+export const batchSummary = (batch: ListedBatch): BatchSummary => ({
   id: batch.id,
   tenant: batch.tenant,
   dag: batch.dag,
@@ -41,7 +50,7 @@ export const batchBody = (batch: Batch): BatchBody => ({ ...batchSummary(batch),
  * A task without its result.
  * @param task - the task.
  */
-export const taskSummary = (task: TaskView): BatchTaskSummary => ({
+export const taskSummary = (task: TaskSummary): BatchTaskSummary => ({
   id: task.id,
   key: task.key,
   handler: task.handler,

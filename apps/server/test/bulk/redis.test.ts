@@ -17,6 +17,16 @@ describe('bulk over HTTP on Redis', () => {
     await redis[Symbol.asyncDispose]();
   });
 
+  it('a cursor that is none of ours is the fault of whoever sent it', async () => {
+    await server.send(GROUPS, { body: { group: { id: 'c' }, jobs: jobs(1) } });
+    for (const path of [GROUPS, `${GROUPS}/c/jobs`, '/api/bulk/dead-letters'])
+      for (const cursor of ['abc', '-1', '1e999', "'", '+inf', '1:2', 'NaN'])
+        expect(
+          (await server.send(`${path}?cursor=${encodeURIComponent(cursor)}`)).status,
+          `${path} ${cursor}`,
+        ).toBeLessThan(500);
+  });
+
   it('lines are jobs that run, are added up, and die by signature', async () => {
     const all = [...jobs(1_500), { id: 'bad', processorType: 'fail', payload: { why: 'no such user 7' } }];
     const broken = lines({ id: 'up' }, ...all.slice(0, 1_200), '{');

@@ -13,7 +13,7 @@ describe('bodies of lines', () => {
   beforeAll(async () => {
     // Nobody runs jobs: they are still there when a test looks.
     server = await serveBulk({
-      bulk: { workerPool: { enabled: false } },
+      bulk: { workerPool: { enabled: false }, limits: { tenantQueuedJobsMax: 21_000 } },
       limits: { jobsPerUpload: 20_000, uploadStallMs: 1_000 },
     });
   });
@@ -135,6 +135,24 @@ describe('bodies of lines', () => {
     const answer = await upload(`{"id":"flood"}\n${one.repeat(20_001)}`);
     expect(answer).toMatchObject({ status: 413, body: { code: 'JOBS_TOO_MANY' } });
     expect(await groupOf('flood')).toMatchObject({ sealed: false, progress: { registered: 20_000 } });
+    const full = await server.send(`${GROUPS}/flood/jobs`, { body: one.repeat(1_500), headers: NDJSON });
+    expect(full).toMatchObject({ status: 429, body: { code: 'QUEUE_FULL', retryable: true } });
+    expect(Number(full.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await groupOf('flood')).toMatchObject({ progress: { registered: 21_000 } });
+  });
+
+  it('a sender that is told of a broken line while it sends 30 MB is told, and may go on', async () => {
+    const chunk = Buffer.from(`${JSON.stringify({ processorType: 'sum', payload: 'x'.repeat(65_000) })}\n`);
+    let sent = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (sent === 0) controller.enqueue(Buffer.from('{"id":"early"}\n{broken\n'));
+        else controller.enqueue(chunk);
+        if (++sent > 460) controller.close();
+      },
+    });
+    expect(await upload(body)).toMatchObject({ status: 422, body: { code: 'LINE_INVALID' } });
+    expect((await groupOf('early')).progress.registered).toBe(0);
   });
 
   it('what the engine refuses is answered as it is', async () => {

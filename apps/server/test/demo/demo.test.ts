@@ -109,6 +109,8 @@ describe('POST and DELETE /api/demo', () => {
       what: 'a command',
       ...patience,
     });
+    const sessions = () => server.send('/api/chat/sessions?tenant=demo-desk');
+    await until(async () => (await sessions()).body.items.length > 0, { what: 'a chat', ...patience });
 
     const stopped = await stop(other);
     expect(stopped.status).toBe(200);

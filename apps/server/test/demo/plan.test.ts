@@ -26,6 +26,7 @@ describe('the plan of a demo', () => {
       'GREET',
       'MAIL',
       'batch of demo-books',
+      'chat of demo-desk',
       'group of demo-caller',
       'group of demo-shop-01',
       'group of demo-unlucky',

@@ -86,12 +86,8 @@ describe('the OpenAPI document', () => {
     ajv.addSchema({ $id: 'openapi', components: document.components } as object);
     const rooted = (schema: object) =>
       JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/')) as object;
-    const seen = new Set<string>();
-    for (const [at, schema] of schemasIn(document.paths, '')) {
-      const text = JSON.stringify(schema);
-      if (!seen.has(text)) expect(() => ajv.compile(rooted(schema)), at).not.toThrow();
-      seen.add(text);
-    }
+    const schemas = [...schemasIn(document.paths, ''), ...Object.entries(document.components.schemas)];
+    for (const [at, schema] of schemas) expect(ajv.validateSchema(schema as object), at).toBe(true);
     for (const { operationId, requestBody } of BY_ID.values()) {
       const json = requestBody?.content['application/json'];
       if (!json) continue;

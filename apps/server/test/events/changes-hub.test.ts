@@ -30,6 +30,7 @@ describe('the hub of changes', () => {
       get latest() {
         return latest;
       },
+      look: async () => latest,
       lookAtQueues: async () => {
         looks++;
       },

@@ -69,6 +69,10 @@ describe('what instances write down of what they do', () => {
     return { counts, seen, recorder, looks: () => looks };
   }
 
+  const lastMinutes = () => {
+    const minute = Math.floor(clock.now() / 60_000);
+    return store.read(60, minute - 2, minute);
+  };
   const slotNow = () => Math.floor(clock.now() / SLOT_MS);
 
   it('adds up what all did, and takes the greatest of what they saw', async () => {
@@ -100,7 +104,7 @@ describe('what instances write down of what they do', () => {
     expect(point.runMs?.p50).toBeLessThanOrEqual(2);
     expect(point.runMs?.p95).toBeGreaterThan(24);
     expect(point.runMs?.p99).toBeLessThanOrEqual(32);
-    const [minute] = await store.read(60, 0, 1e9);
+    const [minute] = await lastMinutes();
     expect(minute).toMatchObject({ instances: 3, counted: { 'jobs.done': 100 } });
   });
 
@@ -118,7 +122,7 @@ describe('what instances write down of what they do', () => {
       [1, {}],
       [2, { 'jobs.done': 4 }],
     ]);
-    expect(await store.read(60, 0, 1e9)).toMatchObject([{ counted: { 'jobs.done': 5 } }]);
+    expect(await lastMinutes()).toMatchObject([{ counted: { 'jobs.done': 5 } }]);
   });
 
   it('is a ring: an hour later the same rows are used again', async () => {

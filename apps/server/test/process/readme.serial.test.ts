@@ -1,12 +1,17 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MillraceProcess, runMillrace } from './millrace-process.js';
 
-const README = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
+const read = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
+const README = read('README.md');
+/** Imports find the packages from there. */
+const CACHE = fileURLToPath(new URL('../../../../node_modules/.cache/', import.meta.url));
+const APP = join(CACHE, `millrace-readme-${process.pid}.mjs`);
 const ADDRESS = 'http://127.0.0.1:3000';
 const bash = promisify(execFile);
 
@@ -18,7 +23,7 @@ function shellBlocks(section: string): readonly string[] {
 
 describe('a server without any settings', () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-readme-'));
-  const start = () => runMillrace(['start', '--port', '0'], { folder });
+  const start = (...args: string[]) => runMillrace(['start', '--port', '0', ...args], { folder });
   let server: MillraceProcess;
   let url: string;
   beforeAll(async () => {
@@ -28,6 +33,7 @@ describe('a server without any settings', () => {
   afterAll(async () => {
     await server[Symbol.asyncDispose]();
     rmSync(folder, { recursive: true });
+    rmSync(APP, { force: true });
   });
 
   const run = async (code: string) => {
@@ -71,11 +77,23 @@ describe('a server without any settings', () => {
     expect(second.err().trim().split('\n')).toHaveLength(1);
   });
 
-  it('takes its data over after kill −9, and has lost nothing that it had said', async () => {
+  it('takes its data over after kill −9, with the application of its own README, and has lost nothing that it had said', async () => {
+    const [, code = ''] = /^```js\n([\s\S]*?)^```$/m.exec(read('apps/server/README.md')) ?? [];
+    mkdirSync(CACHE, { recursive: true });
+    writeFileSync(APP, code);
     server.kill('SIGKILL');
     await server.ended;
-    server = start();
+    server = start('--app', APP);
     url = await server.url();
+    const submit = (domain: string, eventType: string, payload: object) =>
+      run(
+        `curl -s ${ADDRESS}/api/operations -H 'content-type: application/json' -d '${JSON.stringify({ domain, eventType, bizKey: eventType, payload, timeBudgetMs: 5_000 })}'`,
+      ).then(JSON.parse);
+    const placed = await submit('ORDER', 'PLACE', { price: 3, count: 4 });
+    expect(placed).toMatchObject({ outcome: { type: 'Ok', data: { total: 12 } } });
+    const sent = await submit('MAIL', 'CAMPAIGN', { to: ['ada@example.com'] });
+    expect(sent, JSON.stringify(sent)).toMatchObject({ outcome: { type: 'Ok' } });
+    expect(await submit('DAY', 'CLOSE', {})).toMatchObject({ outcome: { type: 'Ok' } });
     const answer = await fetch(`${url}/api/batches?bizKey=monday`);
     const { items } = (await answer.json()) as { items: unknown[] };
     expect(items).toEqual([expect.objectContaining({ status: 'DONE' })]);

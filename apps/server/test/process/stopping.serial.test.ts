@@ -65,10 +65,10 @@ describe('a server that is told to end', () => {
     };
   }
 
-  const send = async (address: string, body?: object) => {
+  const send = async (address: string, given?: object) => {
     const response = await fetch(address, {
       headers: { authorization: `Bearer ${PLANTED.apiKey}`, 'content-type': 'application/json' },
-      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      ...(given && { method: 'POST', body: JSON.stringify(given) }),
     });
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
     // biome-ignore lint/suspicious/noExplicitAny: what a test expects of it is what it checks.
@@ -85,8 +85,17 @@ describe('a server that is told to end', () => {
         bizKey: url,
         timeBudgetMs: 50,
       });
-    const [wait] = await Promise.all([submit('WAIT'), submit('JOBS')]);
-    expect(wait.status).toBe(202);
+    const accepted = async () => {
+      const answer = await submit('WAIT');
+      return answer.status === 202 && answer;
+    };
+    // A server that was frozen with its backends needs a moment.
+    const wait = await until(accepted, {
+      what: 'an operation to be accepted',
+      deadlineMs: 15_000,
+      intervalMs: 100,
+    });
+    await Promise.all([submit('JOBS'), submit('TELL')]);
     const stream = await send(`${url}/api/operations/${wait.body.opId}/events`);
     expect(stream.status).toBe(200);
     return { streamEnded: stream.response.text().catch(() => 'cut off') };
@@ -145,7 +154,7 @@ describe('a server that is told to end', () => {
       encodeURIComponent(PLANTED.postgres),
     ];
     const lines = CASES.flatMap((name) => `${servers[name].out()}\n${servers[name].err()}`.split('\n'));
-    expect(lines.some((line) => line.includes('"level":"error"'))).toBe(true);
+    expect(lines.filter((line) => line.includes('MILLRACE_API_KEYS')).length).toBeGreaterThan(0);
     for (const secret of secrets) {
       expect(lines.filter((line) => line.includes(secret))).toEqual([]);
       const asJson = JSON.stringify(secret).slice(1, -1);

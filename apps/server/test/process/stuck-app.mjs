@@ -9,6 +9,10 @@ export const app = defineApp({
   processors: [{ type: 'stuck', process: forever }],
   routes: {
     'STUCK.WAIT': inline(forever),
-    'STUCK.JOBS': bulk(() => ({ jobs: [{ processorType: 'stuck', payload: {} }] })),
+    // What somebody does while looking for a mistake.
+    'STUCK.TELL': inline((_, { log }) =>
+      log.error({ env: process.env }, Object.values(process.env).join(' ')),
+    ),
+    'STUCK.JOBS': bulk(() => ({ jobs: [{ id: 'one', processorType: 'stuck', payload: {} }] })),
   },
 });

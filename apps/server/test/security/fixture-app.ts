@@ -28,8 +28,9 @@ export const FIXTURE_APP = defineApp({
     defineProcessor({ type: 'fixture.ok', process: () => ({ fine: true }) }),
     defineProcessor({
       type: 'fixture.dead',
+      retry: { retries: 0 },
       process: () => {
-        throw new NonRetryableError('it never works');
+        throw new Error('it never works');
       },
     }),
   ],

@@ -64,11 +64,10 @@ describe('two customers on one installation', () => {
           ['groupId', 'sessionId'].includes(name) ? `acme/${value}` : value,
         ]),
       ) as unknown as Ids;
-      for (const given of [ids, named]) {
+      // Jobs may be added to a group that is not there yet: it is made, in the rival's own namespace.
+      for (const given of id === 'addJobs' ? [named] : [ids, named]) {
         const answer = await answerTo(id, SECRETS.rival, given);
-        // A new group may be made by adding jobs to it: in the rival's own namespace, never in acme's.
-        if (id === 'addJobs' && given === ids) expect(answer.status).toBe(201);
-        else expect(answer).toMatchObject({ status: 404, body: { status: 404 } });
+        expect(answer).toMatchObject({ status: 404, body: { status: 404 } });
         expect(JSON.stringify(answer.body)).not.toContain('it never works');
       }
     },
@@ -79,7 +78,9 @@ describe('two customers on one installation', () => {
     async (id) => {
       const foreign = await answerTo(id, SECRETS.rival, ids);
       expect(foreign.status).toBe(200);
-      expect(JSON.stringify(foreign.body)).not.toContain(id === 'getFairness' ? '"acme"' : MARK);
+      // The rival's own attempts above are in its own log, with what it asked for.
+      const trace = id === 'getFairness' || id === 'listAudit' ? '"acme"' : MARK;
+      expect(JSON.stringify(foreign.body)).not.toContain(trace);
       const own = await answerTo(id, SECRETS.acme, ids);
       expect(own.status).toBe(200);
       if (id !== 'getFairness') expect(JSON.stringify(own.body)).toMatch(new RegExp(`${MARK}|setSchedule`));

@@ -1,6 +1,7 @@
 import type { DeadLetter, DeadLetterSignature } from '../model.js';
 import type { DeadLetterFilter, DeadLetterStore } from '../ports.js';
 import { groupIdOf } from '../rules/ids.js';
+import { plainCursor } from '../rules/shard-pages.js';
 import type { MarkedPage } from '../shard-port.js';
 import { hasEnded } from '../states.js';
 import type { DeadRecord } from './dead-records.js';
@@ -40,7 +41,7 @@ export function listLetters(
   limit: number,
   cursor: string | undefined,
 ): MarkedPage<DeadLetter> {
-  const before = cursor === undefined ? Number.POSITIVE_INFINITY : Number(cursor);
+  const before = Number(plainCursor(cursor) ?? Number.POSITIVE_INFINITY);
   const found = [...candidates(state, filter)].filter(
     (letter) => letter.seq < before && matches(filter, letter),
   );

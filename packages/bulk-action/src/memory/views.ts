@@ -5,6 +5,7 @@ import { largestShares } from '../rules/fair-share.js';
 import { groupIdOf } from '../rules/ids.js';
 import { ratePerSecond } from '../rules/rate-window.js';
 import { startTag } from '../rules/sfq.js';
+import { plainCursor } from '../rules/shard-pages.js';
 import type { MarkedPage } from '../shard-port.js';
 import type { JobStatus } from '../states.js';
 import type { GroupFilter, StoreViews } from '../store-views.js';
@@ -152,7 +153,7 @@ export function listGroups(
     (filter.tenant === undefined || group.tenant === filter.tenant) &&
     (filter.tenantId === undefined || group.owner.id === filter.tenantId) &&
     (filter.status === undefined || group.status === filter.status);
-  let seq = cursor === undefined ? state.lastSeq : Number(cursor);
+  let seq = Number(plainCursor(cursor) ?? state.lastSeq);
   for (let looks = SCAN_MAX; seq > 0 && items.length < limit && looks > 0; seq--, looks--) {
     const group = state.groupsBySeq.get(seq);
     if (!group || !matches(group)) continue;
@@ -171,7 +172,7 @@ function listJobs(
 ): Page<JobView> {
   const order = group?.order ?? [];
   const items: JobView[] = [];
-  let at = Number(cursor ?? 0);
+  let at = Number(plainCursor(cursor) ?? 0);
   for (let looks = SCAN_MAX; at < order.length && items.length < limit && looks > 0; at++, looks--) {
     const job = order[at] as JobRecord;
     if (status === undefined || statusOf(job) === status) items.push(jobView(state, job));

@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../model.js';
 import type { DeadLetterFilter, DeadLetterStore } from '../ports.js';
+import { plainCursor } from '../rules/shard-pages.js';
 import type { MarkedPage } from '../shard-port.js';
 import type { EngineLink } from './engine-link.js';
 import { markedPage, withPayload } from './views.js';
@@ -37,7 +38,7 @@ export async function listLetters(
   limit: number,
   cursor: string | undefined,
 ): Promise<MarkedPage<DeadLetter>> {
-  const args = { ...filterOf(filter), limit, cursor: cursor ?? '-' };
+  const args = { ...filterOf(filter), limit, cursor: plainCursor(cursor) ?? '-' };
   return markedPage(await link.run('listLetters', args), letterOf);
 }
 

@@ -3,6 +3,7 @@ import type { ExplainFacts } from '../rules/explain.js';
 import { largestShares } from '../rules/fair-share.js';
 import { durationStatistics } from '../rules/histogram.js';
 import { groupIdOf } from '../rules/ids.js';
+import { plainCursor } from '../rules/shard-pages.js';
 import type { MarkedPage } from '../shard-port.js';
 import type { GroupFilter, StoreViews } from '../store-views.js';
 import { resourceStates, slownessOf } from './congestion-history.js';
@@ -32,7 +33,7 @@ export const redisViews = (link: EngineLink): StoreViews => ({
       key,
       status: state ?? '*',
       limit,
-      cursor: cursor ?? 0,
+      cursor: plainCursor(cursor) ?? 0,
       scanMax: SCAN_MAX,
     });
     return {
@@ -67,7 +68,7 @@ export async function listGroups(
     tenantId: tenantId ?? '*',
     status: status ?? '*',
     limit,
-    cursor: cursor ?? '-',
+    cursor: plainCursor(cursor) ?? '-',
     scanMax: SCAN_MAX,
   });
   return markedPage(reply, (text) => JSON.parse(text) as GroupView);

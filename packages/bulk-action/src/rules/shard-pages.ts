@@ -11,6 +11,21 @@ export type Position = { readonly cursor?: string } | 'ended';
 
 const SEPARATOR = '.';
 const ENDED = '-';
+const PLAIN = /^\d{1,15}$/;
+const MERGED = /^(?:\d{1,15}|-)?(?:\.(?:\d{1,15}|-)?)*$/;
+
+/**
+ * Whether a text may be the cursor of a list, of one shard or merged.
+ * @param text - what a caller gave.
+ */
+export const isCursor = (text: string): boolean => text !== '' && MERGED.test(text);
+
+/**
+ * The cursor of the list of one shard; undefined for what is none, which begins anew.
+ * @param cursor - what a caller gave.
+ */
+export const plainCursor = (cursor: string | undefined): string | undefined =>
+  cursor !== undefined && PLAIN.test(cursor) ? cursor : undefined;
 
 /**
  * Reads the cursor of a merged list.
@@ -22,7 +37,7 @@ export function positionsOf(cursor: string | undefined, shards: number): Positio
   return Array.from({ length: shards }, (_, shard) => {
     const part = parts[shard] ?? '';
     if (part === ENDED) return 'ended';
-    return /^\d{1,15}$/.test(part) ? { cursor: part } : {};
+    return PLAIN.test(part) ? { cursor: part } : {};
   });
 }
 

@@ -1,6 +1,6 @@
 import { type Rng, seededRng } from '@millrace/foundation';
 import { describe, expect, it } from 'vitest';
-import { cursorOf, mergePages, positionsOf } from '../../src/rules/shard-pages.js';
+import { cursorOf, isCursor, mergePages, plainCursor, positionsOf } from '../../src/rules/shard-pages.js';
 import type { MarkedPage } from '../../src/shard-port.js';
 import { numbers } from '../store-contract/tools.js';
 
@@ -41,6 +41,14 @@ describe('bulk-action BA-13: pages of several shards', () => {
     expect(positionsOf(cursorOf(positions), 3)).toEqual(positions);
     expect(cursorOf(['ended', 'ended'])).toBeUndefined();
     expect(positionsOf(undefined, 2)).toEqual([{}, {}]);
+  });
+
+  it('bulk-action BA-13: a text that no list has made is no cursor', () => {
+    for (const cursor of ['0', '17', '8.', '.', '-.17.', '1.2']) expect(isCursor(cursor), cursor).toBe(true);
+    for (const cursor of ['', '-1', '-1000000000', '1e9', 'abc', '+inf', '(5', ' 1', '1\n', `${10 ** 16}`])
+      expect(isCursor(cursor), cursor).toBe(false);
+    expect(plainCursor('17')).toBe('17');
+    for (const cursor of ['8.', '-', '-1', undefined]) expect(plainCursor(cursor)).toBeUndefined();
   });
 
   it.each(numbers(40))(

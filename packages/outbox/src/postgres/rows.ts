@@ -1,7 +1,16 @@
-import type { Batch, BatchStatus, OutboxStatus, TaskError, TaskMode, TaskView } from '../model.js';
+import type {
+  Batch,
+  BatchStatus,
+  BatchSummary,
+  OutboxStatus,
+  TaskError,
+  TaskMode,
+  TaskSummary,
+  TaskView,
+} from '../model.js';
 
-/** A row of batch_instance. */
-export interface BatchRow {
+/** A row of batch_instance without its payload. */
+export interface BatchSummaryRow {
   readonly id: string;
   readonly tenant: string;
   readonly dag: string;
@@ -9,7 +18,6 @@ export interface BatchRow {
   readonly biz_key: string;
   readonly run_no: number;
   readonly status: BatchStatus;
-  readonly payload: unknown;
   readonly traceparent: string | null;
   readonly task_cnt: number;
   readonly open_cnt: number;
@@ -19,8 +27,13 @@ export interface BatchRow {
   readonly ended_at: Date | null;
 }
 
-/** A row of outbox_evt. */
-export interface TaskRow {
+/** A row of batch_instance. */
+export interface BatchRow extends BatchSummaryRow {
+  readonly payload: unknown;
+}
+
+/** A row of outbox_evt without its result. */
+export interface TaskSummaryRow {
   readonly id: string;
   readonly batch_id: string;
   readonly task_key: string;
@@ -34,7 +47,6 @@ export interface TaskRow {
   readonly worker_id: string | null;
   readonly visible_at: Date;
   readonly lease_until: Date | null;
-  readonly result: unknown;
   readonly error: TaskError | null;
   readonly skipped_by: 'condition' | 'cascade' | null;
   readonly added_by: string | null;
@@ -42,8 +54,16 @@ export interface TaskRow {
   readonly ended_at: Date | null;
 }
 
+/** A row of outbox_evt. */
+export interface TaskRow extends TaskSummaryRow {
+  readonly result: unknown;
+}
+
 /** A batch as callers get it. */
-export function toBatch(row: BatchRow): Batch {
+export const toBatch = (row: BatchRow): Batch => ({ ...toBatchSummary(row), payload: row.payload });
+
+/** A batch as lists show it. */
+export function toBatchSummary(row: BatchSummaryRow): BatchSummary {
   return {
     id: row.id,
     tenant: row.tenant,
@@ -52,7 +72,6 @@ export function toBatch(row: BatchRow): Batch {
     bizKey: row.biz_key,
     runNo: row.run_no,
     status: row.status,
-    payload: row.payload,
     traceparent: row.traceparent ?? undefined,
     taskCount: row.task_cnt,
     openCount: row.open_cnt,
@@ -64,7 +83,13 @@ export function toBatch(row: BatchRow): Batch {
 }
 
 /** A task as callers get it. */
-export function toTaskView(row: TaskRow): TaskView {
+export const toTaskView = (row: TaskRow): TaskView => ({
+  ...toTaskSummary(row),
+  result: row.result ?? undefined,
+});
+
+/** A task without what it gave. */
+export function toTaskSummary(row: TaskSummaryRow): TaskSummary {
   return {
     id: row.id,
     batchId: row.batch_id,
@@ -79,7 +104,6 @@ export function toTaskView(row: TaskRow): TaskView {
     workerId: row.worker_id ?? undefined,
     visibleAt: row.visible_at,
     leaseUntil: row.lease_until ?? undefined,
-    result: row.result ?? undefined,
     error: row.error ?? undefined,
     skippedBy: row.skipped_by ?? undefined,
     addedBy: row.added_by ?? undefined,

@@ -3,13 +3,22 @@ import type {
   Batch,
   BatchEnding,
   BatchStatus,
+  BatchSummary,
   OutboxStatus,
   TaskCounts,
   TaskError,
+  TaskSummary,
   TaskView,
 } from '../model.js';
 import type { TaskTimes } from '../rules/task-times.js';
-import { type BatchRow, type TaskRow, toBatch, toTaskView } from './rows.js';
+import {
+  type BatchSummaryRow,
+  type TaskRow,
+  type TaskSummaryRow,
+  toBatchSummary,
+  toTaskSummary,
+  toTaskView,
+} from './rows.js';
 import type { Statements } from './statements.js';
 
 /** The backlog, and how long the oldest task has been able to run. */
@@ -31,17 +40,25 @@ export class ViewStore {
     this.#statements = statements;
   }
 
-  /** Tasks of a batch, a page of them. */
+  /** Tasks of a batch with their results, as many as fit; `isCut` when fewer than were asked for. */
   async tasks(
     batchId: string,
-    {
-      after,
-      limit,
-      status,
-    }: { after?: string | undefined; limit: number; status?: OutboxStatus | undefined },
-  ): Promise<TaskView[]> {
-    const rows = await this.#rows<TaskRow>('read-tasks', [batchId, after, limit, status]);
-    return rows.map(toTaskView);
+    asked: {
+      readonly after?: string | undefined;
+      readonly limit: number;
+      readonly status?: OutboxStatus | undefined;
+      readonly bytesMax: number;
+    },
+  ): Promise<{ readonly tasks: readonly TaskView[]; readonly isCut: boolean }> {
+    const { after, limit, status, bytesMax } = asked;
+    const params = [batchId, after, limit, status, bytesMax];
+    const rows = await this.#rows<TaskRow & { asked_cnt: number }>('read-tasks', params);
+    return { tasks: rows.map(toTaskView), isCut: rows.length < (rows[0]?.asked_cnt ?? 0) };
+  }
+
+  /** The first tasks of a batch, without their results. */
+  async firstTasks(batchId: string, limit: number): Promise<TaskSummary[]> {
+    return (await this.#rows<TaskSummaryRow>('list-tasks', [batchId, limit])).map(toTaskSummary);
   }
 
   /** One task. */
@@ -100,10 +117,10 @@ export class ViewStore {
     readonly bizKey?: string | undefined;
     readonly before?: string | undefined;
     readonly limit: number;
-  }): Promise<Batch[]> {
+  }): Promise<BatchSummary[]> {
     const { tenant, dag, status, bizKey, before, limit } = filter;
-    const rows = await this.#rows<BatchRow>('list-batches', [tenant, dag, status, bizKey, before, limit]);
-    return rows.map(toBatch);
+    const params = [tenant, dag, status, bizKey, before, limit];
+    return (await this.#rows<BatchSummaryRow>('list-batches', params)).map(toBatchSummary);
   }
 
   /** What came of batches; seen from inside a transaction if one is given. */
@@ -127,10 +144,10 @@ export class ViewStore {
     readonly handler?: string | undefined;
     readonly before?: string | undefined;
     readonly limit: number;
-  }): Promise<TaskView[]> {
+  }): Promise<TaskSummary[]> {
     const { tenant, handler, before, limit } = filter;
-    const rows = await this.#rows<TaskRow>('list-dead-letters', [tenant, handler, before, limit]);
-    return rows.map(toTaskView);
+    const rows = await this.#rows<TaskSummaryRow>('list-dead-letters', [tenant, handler, before, limit]);
+    return rows.map(toTaskSummary);
   }
 
   async #rows<R extends object>(

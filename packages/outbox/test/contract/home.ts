@@ -8,6 +8,7 @@ import {
   type OutboxSetup,
   type OutboxStatus,
   type TaskDefinition,
+  type TaskSummary,
   type TaskView,
 } from '../../src/index.js';
 import {
@@ -170,7 +171,7 @@ export async function leaveMark(tx: Tx, mark: string): Promise<void> {
 }
 
 /** Statuses by key. */
-export const statusesOf = (tasks: Readonly<Record<string, TaskView>>): Record<string, OutboxStatus> =>
+export const statusesOf = (tasks: Readonly<Record<string, TaskSummary>>): Record<string, OutboxStatus> =>
   Object.fromEntries(Object.entries(tasks).map(([key, { status }]) => [key, status]));
 
 /** A theme of the contract; `kind` for the few tests that only one kind of database can have. */

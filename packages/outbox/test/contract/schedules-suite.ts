@@ -129,6 +129,7 @@ export function schedulesSuite(home: () => Home): void {
       await refused({ timeZone: 'Europe/Atlantis' }, 'SCHEDULE_INVALID', 'timeZone');
       await refused({ name: '' }, 'SCHEDULE_INVALID', 'name');
       await refused({ name: 'a\u0000b' }, 'SCHEDULE_INVALID', 'control characters');
+      for (const name of ['.', '..']) await refused({ name }, 'SCHEDULE_INVALID', "not '.' or '..'");
       await refused({ name: 'x'.repeat(201) }, 'SCHEDULE_INVALID', '200 characters');
       await refused({ catchUp: 'some' }, 'SCHEDULE_INVALID', 'catchUp');
       await refused({ paused: 'yes' }, 'SCHEDULE_INVALID', 'paused');

@@ -1,6 +1,6 @@
 import { NonRetryableError } from '@millrace/foundation';
 import { latch } from '@millrace/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type Outbox, type Page, type StartedBatch, type TaskCounts, task } from '../../src/index.js';
 import { type ContractSuite, DEADLINE_MS, statusesOf } from './home.js';
 
@@ -244,6 +244,72 @@ export const viewsSuite: ContractSuite = (home) => {
         const letters = await allOf(limit, (cursor) => batches.deadLetters({ handler, limit, cursor }));
         expect(letters.map(({ batchId }) => batchId)).toEqual(started);
       }
+    });
+
+    it('outbox OB-9: of tasks end early when results are large, and the cursor goes on', async () => {
+      const keys = Array.from({ length: 9 }, (_, n) => `t${n}`);
+      const dag = home().dag(Object.fromEntries(keys.map((key) => [key, task({ run: idle })])));
+      await using outbox = await home().starter([dag]);
+      const { id } = await outbox.pusher.start(dag.name, 'k');
+      // Of one letter: what is stored is a hundredth of what is sent.
+      const give = (key: string, letters: number) =>
+        home().rows(
+          `UPDATE {schema}.outbox_evt SET result = to_jsonb(repeat('x', $3)) WHERE batch_id = $1 AND task_key = $2`,
+          [id, key, letters],
+        );
+      const MIB = 1024 ** 2;
+      const pages = async (limit: number) => {
+        const found: string[][] = [];
+        for (let cursor: string | undefined; ; ) {
+          const page = await outbox.batches.tasks(id, { limit, cursor });
+          found.push(page.items.map(({ key, result }) => `${key}:${String(result ?? '').length}`));
+          if (page.cursor === undefined || found.length > keys.length) return found;
+          cursor = page.cursor;
+        }
+      };
+      // With its quotes the second fills the page to the last byte.
+      await give('t1', 2 * MIB - 2);
+      await give('t2', 2 * MIB - 2);
+      await give('t4', 1);
+      await give('t5', 5 * MIB);
+      expect(await pages(50)).toEqual([
+        ['t0:0', `t1:${2 * MIB - 2}`, `t2:${2 * MIB - 2}`, 't3:0'],
+        ['t4:1'],
+        [`t5:${5 * MIB}`],
+        ['t6:0', 't7:0', 't8:0'],
+      ]);
+      expect((await pages(2)).map((page) => page.length)).toEqual([2, 2, 1, 1, 2, 1]);
+      await outbox.batches.abort(id);
+    });
+
+    it('outbox OB-9: of batches come without payloads from the database, the tasks of a status without results', async () => {
+      const dag = home().dag({ a: task({ run: idle }), b: task({ run: idle }) });
+      await using outbox = await home().starter([dag]);
+      const { id } = await outbox.pusher.start(dag.name, 'k', 'p'.repeat(10_000));
+      await home().rows(
+        `UPDATE {schema}.outbox_evt SET result = to_jsonb(repeat('r', 10000)) WHERE batch_id = $1`,
+        [id],
+      );
+      const queries = vi.spyOn(home().database, 'query');
+      const lettersRead = async (letter: string): Promise<number> => {
+        const answers = await Promise.all(queries.mock.settledResults.map(({ value }) => value));
+        return JSON.stringify(answers).split(letter.repeat(10_000)).length - 1;
+      };
+      try {
+        const { items } = await outbox.batches.list({ dag: dag.name });
+        expect(idsOf(items)).toEqual([id]);
+        expect(items[0]).not.toHaveProperty('payload');
+        expect(await lettersRead('p')).toBe(0);
+        const { tasks } = await outbox.batches.status(id);
+        expect(tasks.map(({ key }) => key)).toEqual(['a', 'b']);
+        expect(tasks[0]).not.toHaveProperty('result');
+        expect(await lettersRead('r')).toBe(0);
+        await outbox.batches.tasks(id);
+        expect(await lettersRead('r')).toBe(2);
+      } finally {
+        queries.mockRestore();
+      }
+      await outbox.batches.abort(id);
     });
 
     it('outbox OB-9: begin at the start with a cursor or a size that is none', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cronPeriods, type ScheduleTiming } from '../../src/cron-periods.js';
-import { type Batch, defineDag, type Outbox, type ScheduleInput, task } from '../../src/index.js';
+import { type BatchSummary, defineDag, type Outbox, type ScheduleInput, task } from '../../src/index.js';
 import { eventually, type OpenWorld, openWorld } from '../failure/world.js';
 
 const DAY_MS = 86_400_000;
@@ -53,12 +53,13 @@ const caughtUp = (name: string) =>
     return (schedule.nextAt?.getTime() ?? Number.POSITIVE_INFINITY) > (await now()).getTime() && schedule;
   });
 
-async function batchesOf(schedule: string): Promise<Batch[]> {
+async function batchesOf(schedule: string): Promise<BatchSummary[]> {
   const { items } = await outbox.batches.list({ limit: 1_000 });
   return items.filter((batch) => batch.schedule === schedule);
 }
 
-const periodsOf = (batches: readonly Batch[]) => batches.map(({ bizKey }) => bizKey.split('@')[1]).toSorted();
+const periodsOf = (batches: readonly BatchSummary[]) =>
+  batches.map(({ bizKey }) => bizKey.split('@')[1]).toSorted();
 
 /** Each period from the first until then, by stepping. */
 function expectedPeriods(timing: ScheduleTiming, first: Date, until: Date): string[] {

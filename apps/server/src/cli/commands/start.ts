@@ -5,7 +5,6 @@ import { loadConfig } from '../../config/load-config.js';
 import { secretsOf } from '../../config/secrets.js';
 import { SETTINGS } from '../../config/settings.js';
 import { createLog, secretHider } from '../../log.js';
-import { startServer } from '../../start-server.js';
 import { VERSION } from '../../version.js';
 import { bannerOf } from '../banner.js';
 import { failureOf } from '../failure.js';
@@ -38,6 +37,8 @@ async function start(
   try {
     return await serveUntilEnd({
       start: async (signal) => {
+        // Not with the others: whoever runs another command does not wait for all of it to load.
+        const { startServer } = await import('../../start-server.js');
         const server = await startServer(config, { log, signal });
         for (const line of bannerOf(config, { url: server.url, version: VERSION, pid: process.pid, folder }))
           say(line);
