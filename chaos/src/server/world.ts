@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -56,9 +56,16 @@ export async function openServerWorld(context: ScenarioContext, scale: ServerSca
     return { ...(await open(context, scale, opened)), [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();
-    throw error;
+    throw new Error(`the server did not start: ${lastWords(context.folder)}`, { cause: error });
   }
 }
+
+/** What the processes printed last: their folder goes with the scenario. */
+const lastWords = (folder: string): string =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.log'))
+    .map((name) => `${name}: ${readFileSync(join(folder, name), 'utf8').slice(-500)}`)
+    .join('\n');
 
 async function open(
   { folder }: ScenarioContext,

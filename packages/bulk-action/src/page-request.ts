@@ -15,8 +15,7 @@ const CURSOR_CHARACTERS_MAX = 20_000;
 // It may come from anywhere, and a store counts with it: a negative one would keep it busy for ever.
 const cursorOption: OptionRule = {
   expected: 'the cursor of a page before',
-  accepts: (value) =>
-    typeof value === 'string' && value.length <= CURSOR_CHARACTERS_MAX && isCursor(value),
+  accepts: (value) => typeof value === 'string' && value.length <= CURSOR_CHARACTERS_MAX && isCursor(value),
 };
 const RULES = { cursor: cursorOption, limit: integerOption({ min: 1, max: 1000 }) };
 

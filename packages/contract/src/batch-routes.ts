@@ -92,7 +92,8 @@ export const BATCH_ROUTES = {
   listBatchTasks: defineRoute('listBatchTasks', {
     tag,
     summary: 'List the tasks of a batch',
-    description: 'In the order of their ids, with their results, filtered by state.',
+    description:
+      'In the order of their ids, with their results, filtered by state. A page of large results is shorter than its limit.',
     role: 'read',
     tenancy: 'own',
     params,

@@ -49,12 +49,12 @@ export const CHAT_ROUTES = {
   getChatSession: defineRoute('getChatSession', {
     tag,
     summary: 'Read a session',
-    description: `Its messages in the order of the conversation. ${HERE}`,
+    description: `When it was made, and its messages in the order of the conversation. ${HERE}`,
     role: 'read',
     tenancy: 'own',
     params: session,
     answers: {
-      200: json('The messages.', ChatMessagesBody),
+      200: json('The session.', ChatMessagesBody),
       ...problems({ 400: INVALID_ID, 404: SESSION_NOT_FOUND }),
     },
   }),
@@ -102,7 +102,7 @@ export const CHAT_ROUTES = {
         400: INVALID_ID,
         404: TASK_NOT_FOUND,
         409: 'TASK_PENDING: it has not ended.',
-        499: 'TASK_CANCELLED: it was cancelled.',
+        410: 'TASK_CANCELLED: it was cancelled.',
         502: 'CHAT_STREAM_ERROR: what answers has failed.',
       }),
     },

@@ -47,9 +47,8 @@ export const ChatSessionList = z.object({ items: z.array(ChatSessionBody) });
 /** The newest sessions. */
 export type ChatSessionList = z.infer<typeof ChatSessionList>;
 
-/** The messages of a session. */
-export const ChatMessagesBody = z.object({
-  session_id: z.string(),
+/** A session with its messages. */
+export const ChatMessagesBody = ChatSessionBody.extend({
   messages: z
     .array(
       z.object({
@@ -61,7 +60,7 @@ export const ChatMessagesBody = z.object({
     )
     .describe('In the order of the conversation; an answer stands there when it is complete.'),
 });
-/** The messages of a session. */
+/** A session with its messages. */
 export type ChatMessagesBody = z.infer<typeof ChatMessagesBody>;
 
 /** A message to queue. Unknown fields are refused. */

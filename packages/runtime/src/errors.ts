@@ -28,7 +28,7 @@ export const ERRORS = defineErrors('runtime', {
     status: 503,
     retryable: false,
   },
-  TASK_CANCELLED: { message: 'The task {task} was cancelled', status: 499, retryable: false },
+  TASK_CANCELLED: { message: 'The task {task} was cancelled', status: 410, retryable: false },
   THREAD_CRASHED: {
     message: 'The thread of task {task} ended while it ran: {reason}',
     status: 500,

@@ -37,12 +37,17 @@ export const sessionBody = (session: ChatSession, ownTenant: string): ChatSessio
 });
 
 /**
- * The messages of a session.
- * @param sessionId - as its caller writes it.
+ * A session with its messages.
+ * @param session - the session.
  * @param messages - of the session.
+ * @param ownTenant - the caller's; '' for none.
  */
-export const messagesBody = (sessionId: string, messages: readonly ChatMessage[]): ChatMessagesBody => ({
-  session_id: sessionId,
+export const messagesBody = (
+  session: ChatSession,
+  messages: readonly ChatMessage[],
+  ownTenant: string,
+): ChatMessagesBody => ({
+  ...sessionBody(session, ownTenant),
   messages: messages.map(({ role, content, taskId, createdAt }) => ({
     role,
     content,

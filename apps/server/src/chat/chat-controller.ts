@@ -75,8 +75,9 @@ export class ChatController {
   @Serve(GET)
   async messages(@Ask() { params, caller }: Asked<typeof GET>): Promise<ChatMessagesBody> {
     const { sessionId } = params;
+    const session = await this.#host.chat.session(sessionId, caller);
     const messages = await this.#host.chat.messages(sessionId, caller);
-    return messagesBody(shown(caller, sessionId), messages);
+    return messagesBody(session, messages, ownTenant(caller));
   }
 
   /** See the route. */

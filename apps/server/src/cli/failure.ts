@@ -1,4 +1,4 @@
-import { toWorkError } from '@millrace/foundation';
+import { MillraceError, toWorkError } from '@millrace/foundation';
 import { EXIT } from './surroundings.js';
 
 /** A failed command, as a person is told. */
@@ -21,9 +21,10 @@ const HINTS: Readonly<Record<string, string>> = {
  * @param error - that it failed with.
  */
 export function failureOf(error: unknown): Failure {
-  const { code, message } = toWorkError(error);
+  if (!(error instanceof MillraceError)) return unexpected(error);
+  const { code, message, details } = error;
   const exitCode = USAGE_CODES.includes(code) ? EXIT.USAGE : EXIT.FAILED;
-  const all = (error as { details?: { all?: readonly string[] } }).details?.all;
+  const all = details.all as readonly string[] | undefined;
   if (code === 'CONFIG_INVALID' && all && all.length > 1)
     return {
       exitCode,
@@ -34,3 +35,11 @@ export function failureOf(error: unknown): Failure {
     code === 'CONFIG_INVALID' && all?.[0] ? `The configuration cannot be used: ${all[0]}` : message;
   return { exitCode, lines: hint === undefined ? [first] : [first, hint] };
 }
+
+/** Nobody has foreseen it, so nobody can say what to do. */
+const unexpected = (error: unknown): Failure => ({
+  exitCode: EXIT.FAILED,
+  lines: [
+    `Millrace has failed: ${toWorkError(error).message} (the log at MILLRACE_LOG_LEVEL=debug says where)`,
+  ],
+});

@@ -1,4 +1,6 @@
 import { Command, CommanderError } from 'commander';
+import { secretsOf } from '../config/secrets.js';
+import { secretHider } from '../log.js';
 import { VERSION } from '../version.js';
 import { configCommand } from './commands/config.js';
 import { migrateCommand } from './commands/migrate.js';
@@ -34,8 +36,11 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   } catch (error) {
     // Commander has said what is wrong, or shown the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.DONE : EXIT.USAGE;
+    const { env } = surroundings;
+    const { MILLRACE_API_KEYS: apiKeys, REDIS_URL: redisUrl, DATABASE_URL: databaseUrl } = env;
+    const hide = secretHider(secretsOf({ apiKeys, redisUrl, databaseUrl }, env));
     const failure = failureOf(error);
-    for (const line of failure.lines) stderr.write(`${line}\n`);
+    for (const line of failure.lines) stderr.write(`${hide(line)}\n`);
     return failure.exitCode;
   }
 }

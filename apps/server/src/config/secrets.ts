@@ -8,13 +8,16 @@ const SECRET_NAME = /pass|secret|key|token/i;
 const SECRET_PARAMETER = /([?&][^=&#]*(?:pass|secret|key|token)[^=&#]*=)[^&#]*/gi;
 const PASSWORD = /^([^:]+:\/\/[^/?#:]*:)([^/?#]*)@/;
 
+/** The settings that hold secrets. */
+type WithSecrets = { readonly [K in 'apiKeys' | 'redisUrl' | 'databaseUrl']?: ServerConfig[K] | undefined };
+
 /**
  * Every text that must never be seen: the secrets of API keys, the passwords in addresses, the private keys of the parts.
  * @param config - the settings.
  * @param env - the environment, which the parts read themselves.
  */
 export function secretsOf(
-  { apiKeys, redisUrl, databaseUrl }: Partial<Pick<ServerConfig, 'apiKeys' | 'redisUrl' | 'databaseUrl'>>,
+  { apiKeys, redisUrl, databaseUrl }: WithSecrets,
   env: Environment,
 ): readonly string[] {
   const ofParts = PART_VARIABLES.filter(({ isSecret }) => isSecret).map(({ variable }) => env[variable]);

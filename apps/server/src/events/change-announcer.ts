@@ -1,4 +1,4 @@
-import type { CancelTimer } from '@millrace/foundation';
+import { type CancelTimer, within } from '@millrace/foundation';
 import { OrchestratorService } from '@millrace/orchestrator/nestjs';
 import { Outbox } from '@millrace/outbox';
 import { Hints, hintChannel } from '@millrace/postgres';
@@ -10,6 +10,7 @@ import { ChangesHub } from './changes-hub.js';
 
 /** Between two notices of this process, at least. */
 const TELL_EVERY_MS = 1_000;
+const STOP_MS = 500;
 
 /**
  * Tells of batches and operations that change in this process: those who listen here, and by NOTIFY those who listen to another instance.
@@ -66,7 +67,8 @@ export class ChangeAnnouncer implements OnApplicationBootstrap, OnApplicationShu
     this.#isStopped = true;
     for (const end of this.#unlisten) end();
     this.#cancel?.();
-    await this.#hints.stop();
+    // A database that is away must not hold up a stop.
+    await within(this.#parts.clock, STOP_MS, this.#hints.stop());
   }
 
   #note(change: Change): void {
@@ -78,7 +80,7 @@ export class ChangeAnnouncer implements OnApplicationBootstrap, OnApplicationShu
 
   #send(): void {
     this.#cancel = undefined;
-
+    this.#hints.send(writeNotice(this.#parts.instanceId, this.#outgoing));
     this.#outgoing.clear();
   }
 

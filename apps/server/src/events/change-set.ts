@@ -77,8 +77,12 @@ export class ChangeSet {
    * @param tenant - only what is this one's; undefined: everything.
    */
   addAll(other: ChangeSet, tenant: string | undefined): void {
-    const isFor = (owner: string) => tenant === undefined || owner !== '';
-    for (const change of other.#changes.values()) if (isFor(change.tenant)) this.add(change);
+    const isFor = (owner: string) => tenant === undefined || owner === tenant;
+    for (const change of other.#changes.values()) {
+      // Whoever is told that there is more looks at everything again.
+      if (this.#more) break;
+      if (isFor(change.tenant)) this.add(change);
+    }
     for (const owner of other.#deadLetters) if (isFor(owner)) this.addDeadLetter(owner);
     this.#more ||= other.#more;
   }

@@ -11,8 +11,8 @@ import { type Change, ChangeSet } from './change-set.js';
 
 /** Between two events of a client, about. */
 const TELL_EVERY_MS = 1_000;
-/** Changes of one such time in this process; a client is told of fewer. */
-const WINDOW_MAX = 5_000;
+/** Changes of one such time in this process: each is looked at for each client. */
+const WINDOW_MAX = 1_000;
 
 /**
  * What changes, for the clients of this process: collected once for all of them, and told about once a second. While nobody listens nothing is

@@ -68,7 +68,7 @@ export class AuditInterceptor implements NestInterceptor {
         { route: route.id, reason: toWorkError(cause).message },
         'A change was refused: no audit log',
       );
-      return;
+      throw ERRORS.create('AUDIT_UNAVAILABLE', {}, { cause, retryAfterMs: RETRY_AFTER_MS });
     }
     reply.raw.once('finish', () => {
       this.#store.noteStatus(id, reply.raw.statusCode).catch((error: unknown) => {

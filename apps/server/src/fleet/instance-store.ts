@@ -64,7 +64,7 @@ export class InstanceStore {
       ...[instanceId, role, version, host, pid, bulkInstanceId, workerCount, runs],
     ]);
     const { wanted_workers: workers, wanted_at: mark, now } = row as WishRow;
-    return { workers: undefined, mark: mark ?? undefined, now };
+    return { workers: workers ?? undefined, mark: mark ?? undefined, now };
   }
 
   /**

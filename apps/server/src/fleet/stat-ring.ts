@@ -63,7 +63,7 @@ export class StatRing {
     this.#rows.set(slot, {
       step,
       slot,
-      place: slot % 300,
+      place: slot % STAT_RINGS[step],
       counted: addCounts(known?.counted ?? {}, counted),
       seen: seen ?? known?.seen,
     });
@@ -92,6 +92,6 @@ export class StatRing {
     if (!oldest || !next) return;
     this.#rows.delete(oldest.slot);
     // Set in place: the order stays.
-    this.#rows.set(next.slot, { ...next, counted: next.counted });
+    this.#rows.set(next.slot, { ...next, counted: addCounts(oldest.counted, next.counted) });
   }
 }

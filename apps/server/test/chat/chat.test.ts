@@ -96,6 +96,8 @@ describe('chat over HTTP', () => {
     expect(CHAT_ROUTES.getChatTaskResult.answers[200].schema.parse(result.body)).toEqual(result.body);
     const read = await send(`/${session}`);
     expect(CHAT_ROUTES.getChatSession.answers[200].schema.parse(read.body)).toEqual(read.body);
+    const { items } = (await send('')).body;
+    expect(items).toContainEqual({ session_id: session, tenant: 'a', created_at: read.body.created_at });
     expect(read.body.messages).toMatchObject([
       { role: 'user', content: 'one two three', task_id: queued.body.task_id },
       { role: 'assistant', content: 'one two three', task_id: queued.body.task_id },
@@ -144,7 +146,7 @@ describe('chat over HTTP', () => {
       expect(CHAT_ROUTES.cancelChatTask.answers[200].schema.parse(body)).toEqual(body);
     }
     expect((await stream.rest()).map(short)).toEqual([['2', 'error', 'TASK_CANCELLED']]);
-    expect(await send(`${path}/result`)).toMatchObject({ status: 499, body: { code: 'TASK_CANCELLED' } });
+    expect(await send(`${path}/result`)).toMatchObject({ status: 410, body: { code: 'TASK_CANCELLED' } });
     expect((await send(`/${session}`)).body.messages).toHaveLength(1);
   });
 

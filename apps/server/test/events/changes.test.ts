@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { defineProcessor } from '@millrace/bulk-action';
+import { WatchEvent } from '@millrace/contract';
 import { defineRoutes, inline } from '@millrace/orchestrator';
 import { defineDag, task } from '@millrace/outbox';
 import { type PostgresSandbox, type RedisSandbox, redisSandbox, until } from '@millrace/testkit';
@@ -129,6 +130,8 @@ describe('what changes, heard at an instance that does none of the work', () => 
     for (const { data } of ana.heard.slice(1))
       expect(data).toMatchObject({ deadLetters: false, snapshot: null });
     expect(root.heard.slice(1).some(({ data }) => data.snapshot?.queues)).toBe(true);
+    for (const { event: type, data } of root.heard)
+      expect(WatchEvent.parse({ type, data })).toEqual({ type, data });
   });
 
   it('has no pool where no jobs run, and says so', async () => {

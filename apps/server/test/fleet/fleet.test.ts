@@ -1,9 +1,13 @@
 import { defineProcessor } from '@millrace/bulk-action';
+import { FLEET_ROUTES, StatPoint } from '@millrace/contract';
 import { silentLogger } from '@millrace/foundation';
 import { PgDatabase } from '@millrace/postgres';
 import { latch, type PostgresSandbox, type RedisSandbox, redisSandbox, until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ServerConfig } from '../../src/config/model.js';
 import { type AppServices, defineApp } from '../../src/define-app.js';
+import { InstanceStore } from '../../src/fleet/instance-store.js';
+import { ServerTables } from '../../src/fleet/server-tables.js';
 import { migratedSandbox, serve, type TestServer } from '../serve.js';
 
 const ADMIN = 'admin-secret-of-24-characters';
@@ -147,6 +151,18 @@ describe('two servers on one PostgreSQL and one Redis', () => {
     expect(instances).toHaveLength(2);
     expect(workerCount).toBe(2 * WORKERS);
     expect((await scale(a, { workerCount: 1, instance: 'killed' })).status).toBe(404);
+    const tables = new ServerTables({ database, config: ServerConfig.parse({}) });
+    expect(await new InstanceStore(tables).prune(10)).toBe(1);
+    const { rows } = await database.query('SELECT instance_id FROM millrace.server_instance');
+    expect(rows).toHaveLength(3);
+  });
+
+  it('answer as the contract says', async () => {
+    const { listInstances, getPool, getStats, listAudit } = FLEET_ROUTES;
+    for (const { path, answers } of [listInstances, getPool, getStats, listAudit]) {
+      const body = await get(a, path);
+      expect(answers[200].schema.parse(body)).toEqual(body);
+    }
   });
 
   it('refuse a key that belongs to a tenant', async () => {
@@ -189,6 +205,7 @@ describe('two servers on one PostgreSQL and one Redis', () => {
     expect(b.instanceId).not.toBe(instanceId);
     const { points } = await get(b, `/api/stats?to=${Date.now() + 20_000}`);
     const seen = points.filter(Boolean);
+    for (const point of seen) expect(StatPoint.parse(point)).toEqual(point);
     const done = seen.reduce(
       (sum: number, { jobs }: { jobs: { donePerSecond: number } }) => sum + jobs.donePerSecond * 10,
       0,

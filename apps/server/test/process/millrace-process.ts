@@ -50,13 +50,16 @@ export function runMillrace(
     ended,
     kill: (signal) => void child.kill(signal),
     url: () =>
-      until(
-        () => {
-          if (child.exitCode !== null) throw new Error(`It has ended: ${texts.stderr}`);
-          return /serves (http\S+)/.exec(texts.stderr)?.[1];
-        },
-        { what: 'the address of the server', deadlineMs: 40_000, intervalMs: 20 },
-      ),
+      Promise.race([
+        until(() => /serves (http\S+)/.exec(texts.stderr)?.[1], {
+          what: 'the address of the server',
+          deadlineMs: 40_000,
+          intervalMs: 20,
+        }),
+        ended.then(() => {
+          throw new Error(`It has ended: ${texts.stderr}`);
+        }),
+      ]),
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGKILL');
       await ended;

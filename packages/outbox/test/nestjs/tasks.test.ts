@@ -116,8 +116,8 @@ describe('outbox: @OutboxTask', () => {
     });
     const { id } = await app.get(Pusher).start('sub', 'k');
     await ended(app.get(Batches), id);
-    const { tasks } = await app.get(Batches).status(id);
-    expect(tasks.map(({ result }) => result).toSorted()).toEqual(['base a', 'sub b']);
+    const { items } = await app.get(Batches).tasks(id);
+    expect(items.map(({ result }) => result).toSorted()).toEqual(['base a', 'sub b']);
   });
 });
 

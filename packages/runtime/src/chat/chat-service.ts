@@ -150,13 +150,27 @@ export class ChatService implements Service {
   }
 
   /**
+   * One session.
+   * @param sessionId - the session.
+   * @param caller - who asks.
+   * @throws MillraceError `CHAT_SESSION_NOT_FOUND`, `ID_INVALID`.
+   */
+  async session(sessionId: string, { tenant: own = NO_TENANT }: ChatCaller = {}): Promise<ChatSession> {
+    const scoped = parseScopedId(sessionId, own);
+    const mayReach = own === NO_TENANT || scoped.tenant === own;
+    const session = mayReach ? await this.#store.find(scoped) : undefined;
+    if (!session) throw sessionNotFound(sessionId);
+    return session;
+  }
+
+  /**
    * The messages of a session in the order of the conversation.
    * @param sessionId - the session.
    * @param caller - who asks.
    * @throws MillraceError `CHAT_SESSION_NOT_FOUND`, `ID_INVALID`.
    */
   async messages(sessionId: string, caller?: ChatCaller): Promise<readonly ChatMessage[]> {
-    return this.#store.messages(await this.#session(sessionId, caller));
+    return this.#store.messages(await this.session(sessionId, caller));
   }
 
   /**
@@ -174,7 +188,7 @@ export class ChatService implements Service {
     if (message.length > max) {
       throw ERRORS.create('CHAT_MESSAGE_TOO_LONG', { length: message.length, max });
     }
-    const session = await this.#session(sessionId, caller);
+    const session = await this.session(sessionId, caller);
     return this.#oneAfterTheOther(formatScopedId(session), () => this.#accept(session, message));
   }
 
@@ -290,16 +304,8 @@ export class ChatService implements Service {
     }
   }
 
-  async #session(sessionId: string, { tenant: own = NO_TENANT }: ChatCaller = {}): Promise<ChatSession> {
-    const scoped = parseScopedId(sessionId, own);
-    const mayReach = own === NO_TENANT || scoped.tenant === own;
-    const session = mayReach ? await this.#store.find(scoped) : undefined;
-    if (!session) throw sessionNotFound(sessionId);
-    return session;
-  }
-
   async #task(sessionId: string, taskId: string, caller?: ChatCaller): Promise<ChatTaskView> {
-    const session = await this.#session(sessionId, caller);
+    const session = await this.session(sessionId, caller);
     try {
       const task = this.#tasks.status(taskId);
       // A task of another session is as unknown here as one that never was.

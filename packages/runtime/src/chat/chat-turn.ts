@@ -38,7 +38,8 @@ export async function* chatTurn(
   const all = await store.messages(session);
   // Messages of later turns may be stored already; this turn's own marks where they begin.
   const own = all.findIndex((other) => other.taskId === taskId);
-  const history = own < 0 ? all : all.slice(0, own);
+  // Gone when the store could not keep it: then all that stood before it is, too.
+  const history = all.slice(0, Math.max(0, own));
   if (signal.aborted) return;
   const { id: sessionId, tenant, traceparent } = session;
   const turn = { sessionId, tenant, traceparent, message, history, signal };

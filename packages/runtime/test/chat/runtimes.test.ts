@@ -5,7 +5,6 @@ import {
   ChatService,
   chatRuntimeFromEnvironment,
   DemoChatRuntime,
-  InMemoryChatSessionStore,
   OpenAiChatRuntime,
 } from '../../src/chat/index.js';
 import { collect, shownText } from '../lanes/tools.js';
@@ -84,40 +83,5 @@ describe('chatRuntimeFromEnvironment', () => {
         expect.objectContaining({ code: 'ENVIRONMENT_INVALID', message }),
       );
     }
-  });
-});
-
-describe('InMemoryChatSessionStore', () => {
-  const createdAt = new Date(0);
-  const session = (id: string) => ({ id, tenant: '', traceparent: '', createdAt });
-  const message = (role: 'user' | 'assistant', taskId: string) => ({
-    role,
-    taskId,
-    content: `${role} ${taskId}`,
-    createdAt,
-  });
-
-  it('drops the session that was quiet longest, and the oldest messages', async () => {
-    const store = new InMemoryChatSessionStore({ maxSessions: 2, maxMessages: 3 });
-    await store.create(session('a'));
-    await store.create(session('b'));
-    expect(await store.append(session('a'), message('user', '1'))).toBe(true);
-    await store.create(session('c'));
-    expect(await store.find(session('b'))).toBeUndefined();
-    expect(await store.append(session('b'), message('user', '9'))).toBe(false);
-    expect(await store.messages(session('b'))).toEqual([]);
-    await store.append(session('a'), message('user', '2'));
-    await store.append(session('a'), message('assistant', '1'));
-    await store.append(session('a'), message('assistant', '2'));
-    const contents = (await store.messages(session('a'))).map(({ content }) => content);
-    expect(contents).toEqual(['assistant 1', 'user 2', 'assistant 2']);
-  });
-
-  it('gives copies: what a caller does to a list changes nothing', async () => {
-    const store = new InMemoryChatSessionStore();
-    await store.create(session('a'));
-    await store.append(session('a'), message('user', '1'));
-    (await store.messages(session('a'))).pop();
-    expect(await store.messages(session('a'))).toHaveLength(1);
   });
 });

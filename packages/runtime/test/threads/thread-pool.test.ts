@@ -15,7 +15,7 @@ import { add, countIn, sharedCells } from './tasks.js';
 
 leakCheck();
 
-const cancelled = { code: 'TASK_CANCELLED', status: 499 };
+const cancelled = { code: 'TASK_CANCELLED', status: 410 };
 
 /** A function task that a test starts and ends by hand. */
 function gate() {
