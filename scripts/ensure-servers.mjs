@@ -29,7 +29,7 @@ export async function ensureServers() {
 export function howToInstall(missing) {
   const packages = [...new Set(missing.map(({ debianPackage }) => debianPackage))].join(' ');
   return (
-    `The tests need real servers; missing: ${missing.map(({ name }) => name).join(', ')}. Install them with:\n\n` +
+    `The tests need real servers, and curl; missing: ${missing.map(({ name }) => name).join(', ')}. Install them with:\n\n` +
     `  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${packages}\n\n` +
     'or, on macOS: brew install redis postgresql. Then run the command again.'
   );

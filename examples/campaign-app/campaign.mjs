@@ -7,7 +7,7 @@ import { batch } from '@millrace/orchestrator/batch';
 import { defineDag, task } from '@millrace/outbox';
 import { defineApp } from 'millrace';
 
-export const SEGMENTS = ['gold', 'silver', 'new'];
+const SEGMENTS = ['gold', 'silver', 'new'];
 
 /** The most customers of one campaign. */
 const CUSTOMERS_MAX = 300_000;
@@ -15,7 +15,7 @@ const CUSTOMERS_MAX = 300_000;
 const PATIENCE = { waitMs: 5_000, backoffMs: 1_000 };
 
 /** Who is in a segment. In an application of your own: a query. */
-export const audienceOf = (segment, customers) =>
+const audienceOf = (segment, customers) =>
   Array.from({ length: customers }, (_, n) => n).filter(
     (n) => n % SEGMENTS.length === SEGMENTS.indexOf(segment),
   );

@@ -29,6 +29,9 @@ export function findServerBinaries(folders = serverBinaryFolders()) {
     missing.push({ name: 'postgres', debianPackage: 'postgresql' });
     missing.push({ name: 'initdb', debianPackage: 'postgresql' });
   }
+  // The lines of the README are run as they are written.
+  if (!folders.some((folder) => isExecutable(join(folder, 'curl'))))
+    missing.push({ name: 'curl', debianPackage: 'curl' });
   return {
     redisServer: redisFolder && join(redisFolder, 'redis-server'),
     postgres: postgresFolder && join(postgresFolder, 'postgres'),

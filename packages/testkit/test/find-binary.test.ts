@@ -47,6 +47,7 @@ describe('findServerBinaries', () => {
       { name: 'redis-server', debianPackage: 'redis-server' },
       { name: 'postgres', debianPackage: 'postgresql' },
       { name: 'initdb', debianPackage: 'postgresql' },
+      { name: 'curl', debianPackage: 'curl' },
     ]);
   });
 

@@ -1,3 +1,4 @@
+import { taskManagerConfigFromEnvironment } from '@millrace/runtime';
 import { ChatService, chatRuntimeFromEnvironment, DemoChatRuntime } from '@millrace/runtime/chat';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { gracePlan } from '../compose/grace-plan.js';
@@ -26,7 +27,12 @@ export class ChatHost implements OnApplicationBootstrap, OnModuleDestroy {
     this.isBuiltIn = runtime instanceof DemoChatRuntime;
     this.chat = new ChatService({
       runtime,
-      tasks: { stopGraceMs: workMs - abortGraceMs, abortGraceMs, ...config.chat },
+      tasks: {
+        ...taskManagerConfigFromEnvironment(process.env),
+        stopGraceMs: workMs - abortGraceMs,
+        abortGraceMs,
+        ...config.chat,
+      },
       clock,
       log: log.child({ part: 'chat' }),
     });

@@ -39,12 +39,28 @@ const KEYS = ['processors', 'aggregators', 'dags', 'routes', 'resources', 'chat'
  * @throws MillraceError `APP_INVALID`.
  */
 export function resolveApp(given: AppParts | AppFactory, services: AppServices, file = 'given'): ResolvedApp {
-  const parts = typeof given === 'function' ? given(services) : given;
-  const refuse = (reason: string) => ERRORS.create('APP_INVALID', { file, reason });
+  const refuse = (reason: string, cause?: unknown) =>
+    ERRORS.create('APP_INVALID', { file, reason }, { cause });
+  const parts = made(given, services, refuse);
   if (typeof parts !== 'object' || parts === null)
     throw refuse('defineApp needs an object, or a function that returns one');
+  if ('then' in parts)
+    throw refuse('the function given to defineApp must not be async; await what it needs before defineApp');
   const unknown = Object.keys(parts).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw refuse(`defineApp knows no '${unknown}'; known: ${KEYS.join(', ')}`);
   const { processors = [], aggregators = [], dags = [], routes = {}, resources = {}, chat } = parts;
   return { processors, aggregators, dags, routes, resources, chat };
+}
+
+function made(
+  given: AppParts | AppFactory,
+  services: AppServices,
+  refuse: (reason: string, cause: unknown) => Error,
+): AppParts {
+  if (typeof given !== 'function') return given;
+  try {
+    return given(services);
+  } catch (error) {
+    throw refuse(`the function given to defineApp throws: ${toWorkError(error).message}`, error);
+  }
 }

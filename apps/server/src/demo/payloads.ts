@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** The longest that one step of the demo can be asked to take. */
 export const DEMO_MS_MAX = 60_000;
 /** The most jobs of one DEMO.MAIL. */
-export const DEMO_MAIL_MAX = 10_000;
+const DEMO_MAIL_MAX = 10_000;
 
 const ms = z.int().min(0).max(DEMO_MS_MAX);
 

@@ -5,7 +5,7 @@ import { until } from '@millrace/testkit';
 const CLI = fileURLToPath(new URL('../../dist/cli/millrace.js', import.meta.url));
 
 /** How a process has ended. */
-export interface Ended {
+interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }

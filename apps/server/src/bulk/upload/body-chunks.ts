@@ -44,6 +44,6 @@ export function discardRest(body: Readable, clock: Clock): void {
   const cancel = clock.setTimer(DISCARD_MS, () => body.destroy(), { unref: true });
   body.once('close', cancel);
   // Whoever sent it may go away now; that is no news.
-  body.on('error', () => { destroyOnReturn: false });
+  body.on('error', () => {});
   body.resume();
 }
