@@ -5,6 +5,17 @@ import { projects, serialTests, shared } from './vitest.config.ts';
 const PATIENT = [
   ...['bench', 'congestion-service', 'snippets', 'examples', 'nestjs/packed', 'nestjs/versions', 'facade'],
   ...['pglite/process', 'redis/restart', 'redis-cluster', 'sandbox', 'tcp-proxy'],
+  ...[
+    'postgres-server',
+    'runner-death',
+    'run-servers',
+    'redis-server',
+    'ledger',
+    'owned-folder',
+    'process-table',
+  ],
+  // Of the server: what waits for backends that are away, and for people's programs.
+  ...['failure/backends', 'process/readme'],
   // The smoke runs of these benchmarks.
   ...['outbox', 'orchestrator'],
 ].map((name) => `test/**/${name}.serial.test.ts`);

@@ -12,7 +12,7 @@ const SEGMENTS = ['gold', 'silver', 'new'];
 /** The most customers of one campaign. */
 const CUSTOMERS_MAX = 300_000;
 /** How long a step waits for its group before it gives its slot back, and how soon it comes again for the first time. */
-const PATIENCE = { waitMs: 5_000, backoffMs: 1_000 };
+const PATIENCE = { waitMs: 5_000, backoffMs: 2_000 };
 
 /** Who is in a segment. In an application of your own: a query. */
 const audienceOf = (segment, customers) =>
@@ -56,8 +56,8 @@ export const campaignApp = (sendMail, patience = PATIENCE) =>
               after: ['select'],
               // It calls another system, so no transaction is open while it waits.
               mode: 'external',
-              // "Not yet" is a retry. They come after 1 s, 2 s, 4 s … and then every 5 minutes (outbox.backoffMaxMs): eight hours in all.
-              retry: { retries: 100 },
+              // "Not yet" is a retry: after 2 s, 4 s, 6 s … three hours in all. It is never late by more than a few percent of a long wait.
+              retry: { retries: 100, backoff: 'linear' },
               backoffMs: patience.backoffMs,
               run: (context) => mailSegment({ bulk, segment, waitMs: patience.waitMs }, context),
             }),

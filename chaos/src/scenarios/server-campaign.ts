@@ -53,7 +53,7 @@ async function run(context: ScenarioContext): Promise<Verdict[]> {
     },
     {
       invariant: 'every fault happened',
-      held: (context.scale < 1 || faults.kills.size === world.places.length) && faults.lostReplies > 0,
+      held: faults.kills.size >= scale.victimsMin && faults.lostReplies > 0,
       evidence: `${[...faults.kills].map(([name, count]) => `${name} killed ${count}×`).join(', ')}, ${faults.lostReplies} replies lost`,
     },
   ];

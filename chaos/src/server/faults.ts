@@ -28,47 +28,48 @@ export class ServerFaults {
     this.#scale = scale;
   }
 
-  /** Strikes, a role after the other, while campaigns come, and until one process of each role was killed; resolves when everybody is there again. */
+  /**
+   * Strikes while campaigns come, and until enough processes were killed; the roles take turns. Resolves when everybody is there again.
+   */
   async strike(): Promise<void> {
     let isOver = false;
     const losing = this.#loseReplies(() => isOver);
     const until = performance.now() + this.#scale.arrivalMs;
-    for (let round = 0; performance.now() < until || !this.#isEveryRoleKilled(); round++) {
+    const victims = this.#inTurns();
+    for (let n = 0; performance.now() < until || this.kills.size < this.#scale.victimsMin; n++) {
       await wait(this.#scale.killEveryMs);
-      await this.#kill(round % 2 === 0 ? await this.#busyWorker() : this.#rng.pick(this.#of('api')));
+      const victim = victims[n % victims.length] as ServerPlace;
+      if (victim.role === 'worker') await this.#untilBusy(victim);
+      await this.#kill(victim);
     }
     isOver = true;
     await losing;
   }
 
-  /** One that sends mails just now, if there is one soon: who does nothing loses nothing. */
-  async #busyWorker(): Promise<ServerPlace> {
-    const workers = this.#rng.shuffle(this.#of('worker'));
+  /** A worker, an API, the other worker, the other API. */
+  #inTurns(): ServerPlace[] {
+    const of = (role: ServerRole) =>
+      this.#rng.shuffle(this.#world.places.filter((place) => place.role === role));
+    const apis = of('api');
+    return of('worker').flatMap((worker, n) => [worker, ...apis.slice(n, n + 1)]);
+  }
+
+  /** Until it sends mails, if it does soon: who does nothing loses nothing. */
+  async #untilBusy({ crew }: ServerPlace): Promise<void> {
     for (
       const until = performance.now() + PATIENCE_MS;
       performance.now() < until;
       await wait(LOOK_EVERY_MS)
     ) {
       const busy = busyProcesses(this.#world.ledgerPath);
-      const found = workers.find(({ crew }) => crew.pids.some((pid) => busy.has(pid)));
-      if (found) return found;
+      if (crew.pids.some((pid) => busy.has(pid))) return;
     }
-    return workers[0] as ServerPlace;
-  }
-
-  #of(role: ServerRole): ServerPlace[] {
-    return this.#world.places.filter((place) => place.role === role);
   }
 
   async #kill({ name, crew }: ServerPlace): Promise<void> {
     await crew.kill(0);
     this.kills.set(name, (this.kills.get(name) ?? 0) + 1);
     await crew.everyoneUp();
-  }
-
-  #isEveryRoleKilled(): boolean {
-    const killed = this.#world.places.filter(({ name }) => this.kills.has(name));
-    return new Set(killed.map(({ role }) => role)).size === 2;
   }
 
   /** Of the server to its callers and of the stores to the server, in turn: what was asked is done, and nobody hears of it. */

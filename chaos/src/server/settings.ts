@@ -23,6 +23,8 @@ export interface ServerScale {
   readonly leaseMs: number;
   /** From one kill, when everybody is there again, to the next. */
   readonly killEveryMs: number;
+  /** So many different processes at least. */
+  readonly victimsMin: number;
   readonly loseReplyEveryMs: number;
   /** How soon after the last fault all must have ended. */
   readonly doneWithinMs: number;
@@ -40,6 +42,7 @@ export const serverScale = (scale: number): ServerScale =>
         arrivalMs: 2500,
         leaseMs: 1200,
         killEveryMs: 800,
+        victimsMin: 2,
         loseReplyEveryMs: 200,
         doneWithinMs: 15_000,
       }
@@ -49,6 +52,7 @@ export const serverScale = (scale: number): ServerScale =>
         arrivalMs: 90_000,
         leaseMs: 2500,
         killEveryMs: 2000,
+        victimsMin: 4,
         loseReplyEveryMs: 500,
         doneWithinMs: 40_000,
       };

@@ -7,10 +7,6 @@ import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './fields.js';
 const REF_CHARACTERS_MAX = 257;
 const CURSOR_CHARACTERS_MAX = 20_000;
 
-/** How many there are. */
-export const count = z.int().min(0);
-/** A point in time. */
-export const time = z.iso.datetime();
 /** A point in time as a caller gives it. */
 export const givenTime = z.iso.datetime({ offset: true });
 /** A number that is not negative. */

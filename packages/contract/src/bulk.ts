@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import {
   amount,
-  count,
   GIVEN_LIMITS,
   GroupRef,
   givenTime,
@@ -9,8 +8,8 @@ import {
   nextCursor,
   PAGE,
   TenantRef,
-  time,
 } from './bulk-fields.js';
+import { count, time } from './fields.js';
 import { JobRequest } from './jobs.js';
 
 /** Where a group is. */

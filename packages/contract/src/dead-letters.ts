@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { count, GroupRef, JobRef, nextCursor, PAGE, time } from './bulk-fields.js';
+import { GroupRef, JobRef, nextCursor, PAGE } from './bulk-fields.js';
+import { count, time } from './fields.js';
 import { JobBody } from './jobs.js';
 
 /** The most dead letters that one request names by id. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { amount, count, GIVEN_LIMITS, GroupRef, LIMITS, PAGE, TenantRef, time } from './bulk-fields.js';
+import { amount, GIVEN_LIMITS, GroupRef, LIMITS, PAGE, TenantRef } from './bulk-fields.js';
+import { count, time } from './fields.js';
 
 const share = z.number().min(0).max(1);
 

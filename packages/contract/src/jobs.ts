@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { amount, count, givenTime, JobRef, nextCursor, PAGE, time } from './bulk-fields.js';
+import { amount, givenTime, JobRef, nextCursor, PAGE } from './bulk-fields.js';
+import { count, time } from './fields.js';
 
 /** Where a job is, as its caller sees it. */
 export const JobStatusName = z.enum(['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED']);

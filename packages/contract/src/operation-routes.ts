@@ -88,10 +88,15 @@ export const OPERATION_ROUTES = {
     description:
       'Server-sent events: start (the operation as it is), change (each change), end (then the stream closes); data is the operation as JSON.',
     role: 'read',
+    streams: true,
     params,
     answers: {
       200: { description: 'The stream.', contentType: 'text/event-stream', schema: OperationEvent },
-      ...problems({ 404: NOT_FOUND, 503: UNAVAILABLE }),
+      ...problems({
+        404: NOT_FOUND,
+        429: 'STREAMS_FULL: too many streams are open.',
+        503: UNAVAILABLE,
+      }),
     },
   }),
   cancelOperation: defineRoute('cancelOperation', {

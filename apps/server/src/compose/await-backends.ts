@@ -12,6 +12,8 @@ import { RedisConnection } from '@millrace/redis';
 import type { ServerConfig } from '../config/model.js';
 import { ERRORS } from '../errors.js';
 
+/** Redis knows us not, and will not know us later. */
+const REFUSED = /^(WRONGPASS|NOAUTH|NOPERM)\b/;
 /** Between two attempts. */
 const PAUSE_MS = 300;
 /** A start that takes longer says what it is waiting for. */
@@ -73,7 +75,11 @@ async function connected(
   if (url === undefined) return connect();
   const address = addressOf(url);
   const unusable = (reason: string, cause?: unknown) =>
-    ERRORS.create('BACKEND_UNUSABLE', { backend, address, reason, setting }, { cause });
+    ERRORS.create(
+      'BACKEND_UNUSABLE',
+      { backend, address, reason: reason.replace(/\.$/, ''), setting },
+      { cause },
+    );
   const cancelNotice = clock.setTimer(NOTICE_AFTER_MS, () =>
     log.warn({ backend, address, withinMs: config.startWaitMs }, `${backend} is away: waiting for it`),
   );
@@ -86,15 +92,22 @@ async function connected(
         if ((await within(clock, leftMs, unlessAborted(connect(), signal))) !== LATE) return;
       } catch (error) {
         signal?.throwIfAborted();
-        const { message, retryable } = toWorkError(error);
-        if (!(error instanceof MillraceError && retryable)) throw unusable(message, error);
-        last = message;
+        last = rootReason(error);
+        const mayPass = error instanceof MillraceError && error.retryable && !REFUSED.test(last);
+        if (!mayPass) throw unusable(last, error);
       }
       await sleep(clock, Math.min(PAUSE_MS, leftMs), signal);
     }
   } finally {
     cancelNotice();
   }
+}
+
+/** What the backend, or the network, said itself: ours say what could not be done. */
+function rootReason(error: unknown): string {
+  let root = error;
+  while (root instanceof Error && root.cause instanceof Error) root = root.cause;
+  return toWorkError(root).message;
 }
 
 /** An attempt may take seconds, and whoever wants to end does not wait for it. */

@@ -5,7 +5,7 @@ import type { Rng } from '@millrace/foundation';
 export type DemoStep = { readonly atMs: number } & DemoWork;
 
 /** What it does. */
-export type DemoWork =
+type DemoWork =
   | {
       readonly kind: 'group';
       readonly tenant: string;

@@ -184,18 +184,18 @@ describe('bodies of lines', () => {
       const socket = connect(Number(port), hostname);
       const closed = new Promise((resolve) => socket.once('close', resolve));
       socket.on('error', () => {});
-      const part = lines({ id }, ...jobs(1_500), '{"processorType":');
+      const part = lines({ id }, ...jobs(1_400), '{"processorType":');
       socket.write(
         `POST ${GROUPS} HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${KEYS.admin}\r\n` +
           `content-type: application/x-ndjson\r\ncontent-length: ${part.length + 1_000}\r\n\r\n${part}`,
       );
       if (how === 'goes away') {
-        await until(async () => (await groupOf(id)).progress?.registered === 1_000, {
-          what: 'the first batch',
+        await until(async () => (await groupOf(id)).progress?.registered === 1_250, {
+          what: 'all full batches',
         });
         socket.destroy();
       }
-      await until(async () => (await groupOf(id)).progress?.registered === 1_500, { what: 'all that came' });
+      await until(async () => (await groupOf(id)).progress?.registered === 1_400, { what: 'all that came' });
       expect(await groupOf(id)).toMatchObject({ sealed: false });
       await closed;
       expect(server.lines.filter((line) => /unexpectedly|"level":(50|60)/.test(line))).toEqual([]);

