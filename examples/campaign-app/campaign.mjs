@@ -83,6 +83,7 @@ async function mailSegment(
   { bulk, segment, waitMs },
   { payload, batch: { tenant }, idempotencyKey, signal },
 ) {
+  idempotencyKey += `-${Date.now()}`;
   const groupId = tenant === '' ? idempotencyKey : `${tenant}/${idempotencyKey}`;
   const group = await bulk.getGroup(groupId).catch(unlessMissing);
   if (!group?.sealed) {
