@@ -81,9 +81,8 @@ function countSegments(payload) {
  */
 async function mailSegment(
   { bulk, segment, waitMs },
-  { payload, batch: { tenant }, idempotencyKey, signal },
+  { payload, batch: { tenant, traceparent }, idempotencyKey, signal },
 ) {
-  idempotencyKey += `-${Date.now()}`;
   const groupId = tenant === '' ? idempotencyKey : `${tenant}/${idempotencyKey}`;
   const group = await bulk.getGroup(groupId).catch(unlessMissing);
   if (!group?.sealed) {
@@ -92,7 +91,7 @@ async function mailSegment(
       processorType: 'campaign.mail',
       payload: { customer },
     }));
-    await bulk.submitBulk({ id: groupId }, jobs);
+    await bulk.submitBulk({ id: groupId, traceparent }, jobs);
   }
   const result = await resultOf(bulk, groupId, { waitMs, signal });
   const { status, code, total, success, failedByCode, data } = result;

@@ -85,7 +85,7 @@ export async function migratedSandbox(): Promise<PostgresSandbox> {
  * @param url - of what.
  * @param sent - how.
  */
-export async function send(url: string, sent: Sent = {}): Promise<Received> {
+async function send(url: string, sent: Sent = {}): Promise<Received> {
   const { body, key, headers = {}, signal } = sent;
   const isJson = body !== undefined && typeof body !== 'string' && !(body instanceof ReadableStream);
   const response = await fetch(url, {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type JsonSchema, SCHEMA_REF } from './openapi-model.js';
 
 /** Which side of a schema: what a caller may send, or what it gets. */
-export type SchemaSide = 'input' | 'output';
+type SchemaSide = 'input' | 'output';
 
 /** Schemas written as JSON Schema. */
 export interface WrittenSchemas {

@@ -19,7 +19,7 @@ const Runs = InstanceBody.pick({
   backends: true,
 });
 /** See InstanceBody. */
-export type InstanceRuns = z.infer<typeof Runs>;
+type InstanceRuns = z.infer<typeof Runs>;
 
 /** What an instance says of itself. */
 export interface InstanceReport

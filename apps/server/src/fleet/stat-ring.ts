@@ -31,7 +31,7 @@ export const newCounts = (now: Counts, before: Counts): Counts =>
  * @param one - some.
  * @param other - more.
  */
-export function addCounts(one: Counts, other: Counts): Counts {
+function addCounts(one: Counts, other: Counts): Counts {
   const sum: Record<string, number> = { ...one };
   for (const [name, count] of Object.entries(other)) sum[name] = (sum[name] ?? 0) + count;
   return sum;

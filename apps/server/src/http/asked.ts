@@ -55,7 +55,7 @@ export const Ask = createParamDecorator<void>((_, context) =>
  * @param request - of Fastify.
  * @throws MillraceError `REQUEST_INVALID`: each field, in `details.errors`.
  */
-export function readAsked(request: FastifyRequest): Asked<RouteSpec> {
+function readAsked(request: FastifyRequest): Asked<RouteSpec> {
   const route = routeOf(request.method, request.routeOptions.url);
   return {
     params: checked(route?.params, request.params) as never,

@@ -50,7 +50,7 @@ export const batchBody = (batch: Batch): BatchBody => ({ ...batchSummary(batch),
  * A task without its result.
  * @param task - the task.
  */
-export const taskSummary = (task: TaskSummary): BatchTaskSummary => ({
+const taskSummary = (task: TaskSummary): BatchTaskSummary => ({
   id: task.id,
   key: task.key,
   handler: task.handler,
