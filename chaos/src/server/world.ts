@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import {
+  freePort,
   type Ledger,
   openLedger,
   type PostgresServer,
@@ -129,19 +128,4 @@ async function createTables(config: string, url: string): Promise<void> {
   const program = join(dirname(manifest), 'dist/cli/millrace.js');
   await promisify(execFile)(process.execPath, [program, 'migrate', '--config', config], { env: {} });
   await asking(url, (client) => client.query(WATCH_ENDS));
-}
-
-/** Below the ports of outgoing connections: a process that is started again needs its port again. */
-const PORTS = [15_000, 32_000] as const;
-
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(...PORTS);
-    const isFree = await new Promise<boolean>((resolve) => {
-      const probe = createServer();
-      probe.once('error', () => resolve(false));
-      probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
-    });
-    if (isFree) return port;
-  }
 }

@@ -40,6 +40,7 @@ export { Repeating, type RepeatingOptions } from './repeating.js';
 export { type Rng, seededRng } from './rng.js';
 export { bytesBeyond, type Encoded, encodeJson } from './rules/json.js';
 export { nearestKey } from './rules/nearest-key.js';
+export { traceIdOf } from './rules/trace-id.js';
 export { StoreLook, type StoreLookEnvironment } from './store-look.js';
 export { systemClock } from './system/clock.js';
 export { processName } from './system/process-name.js';

@@ -6,6 +6,7 @@
  * @packageDocumentation
  */
 export { findBinary, type ServerBinaryName } from './find-binary.js';
+export { freePort } from './free-port.js';
 export { type Latch, latch } from './latch.js';
 export { type Ledger, type LedgerEntry, type LedgerNote, openLedger, readLedger } from './ledger.js';
 export { ManualClock, type ManualClockOptions } from './manual-clock.js';
