@@ -8,7 +8,6 @@ import { ThreadPool } from '@millrace/runtime';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger as Pino } from 'pino';
-import { ChatHost } from './chat/chat-host.js';
 import { lateServices } from './compose/app-services.js';
 import { awaitBackends } from './compose/await-backends.js';
 import { drainEngines } from './compose/engines.js';
@@ -158,11 +157,7 @@ async function running(nest: NestFastifyApplication, parts: ServerParts): Promis
     draining.begin();
     streams.end();
     closing = 'work that does not end';
-    // Together, or their parts of the grace period would add up.
-    await Promise.allSettled([
-      drainEngines(nest),
-      parts.config.role !== 'worker' && nest.get(ChatHost).chat.stop(),
-    ]);
+    await drainEngines(nest);
     closing = 'the HTTP server and the stores';
     await nest.close().finally(async () => {
       closing = 'threads and the database';

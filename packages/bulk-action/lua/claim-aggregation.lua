@@ -2,7 +2,7 @@
 -- guarantee: one token holds a lock until it expires; the same token again gets the same group, while it holds it.
 -- KEYS:      meta
 -- ARGV:      settings key token ttlMs looksMax any types...
--- returns:   {'claimed', key, round, total, success, failed, startedAt, completedAt, types…} | {'none', nextInMs or -1} | {'no'}
+-- returns:   {'claimed', key, round, total, success, failed, startedAt, completedAt, traceparent, types…} | {'none', nextInMs or -1} | {'no'}
 -- cost:      O(log n), and the groups passed over for their types, at most looksMax.
 
 -- include: when-full
@@ -13,7 +13,8 @@ local changed = false
 
 local function claimed(g)
   local types = g.types or {}
-  return {'claimed', g.key, g.round, g.registered, g.success, g.failed, g.startedAt or g.agg.since, g.agg.since, unpack(types)}
+  return {'claimed', g.key, g.round, g.registered, g.success, g.failed, g.startedAt or g.agg.since, g.agg.since, g.trace or '',
+    unpack(types)}
 end
 
 local function none(first)

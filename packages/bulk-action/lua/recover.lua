@@ -3,7 +3,7 @@
 --            is cut to that, so a clock that was set back freezes nothing.
 -- KEYS:      meta
 -- ARGV:      settings orphanedMessage orphanedSignature randoms...
--- returns:   {recovered, more, names of dead…}
+-- returns:   {recovered, more, name and traceparent of dead…}
 -- cost:      O(randoms × log n).
 
 -- include: when-full
@@ -45,7 +45,7 @@ for n = 1, recovered do
       s.o = s.o + 1
       local message = string.gsub(ARGV[2], '{count}', tostring(s.o))
       if s.o > C.maxOrphanCount then
-        dead[#dead + 1] = name
+        dead[#dead + 1], dead[#dead + 2] = name, r.tp or g.trace or ''
         fail(g, job, 'ORPHANED', message, {durationMs = ranMs, inFlight = true, held = true, r = r, s = s,
           signature = string.gsub(string.sub(r.t, 1, 80), '%s+', ' ') .. ' ' .. ARGV[3]})
       else

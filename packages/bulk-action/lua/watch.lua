@@ -3,7 +3,7 @@
 -- guarantee: O(1) for each group however many jobs it has; a repeat finds them ended. Bounded by `max`.
 -- KEYS:      meta
 -- ARGV:      settings max
--- returns:   {looked, more, nextInMs or -1, key, code, …}
+-- returns:   {looked, more, nextInMs or -1, key, code, traceparent, …}
 -- cost:      O(max × log groups), and the failed jobs that the results list.
 
 -- include: when-full
@@ -37,7 +37,7 @@ while key and lookMs <= atMs and looked < max do
     local code = overdueCode(g, timeoutMs)
     if code then
       cutRound(g, 'FAILED', code)
-      reply[#reply + 1], reply[#reply + 2] = key, code
+      reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = key, code, g.trace or ''
     else
       watchGroup(g, timeoutMs)
     end

@@ -12,6 +12,7 @@ export interface Aggregation {
   /** The first start and the last end of a job, milliseconds since 1970. */
   readonly startedAt: number;
   readonly completedAt: number;
+  readonly traceparent: string;
 }
 
 /** The answer to a claim. */

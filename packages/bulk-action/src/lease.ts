@@ -108,7 +108,11 @@ export interface RecoverAnswer {
   /** All whose lease was taken away, the dead ones too. */
   readonly recovered: number;
   /** Failed as `ORPHANED`: past `maxOrphanCount`. */
-  readonly dead: readonly { readonly key: GroupKey; readonly jobId: string }[];
+  readonly dead: readonly {
+    readonly key: GroupKey;
+    readonly jobId: string;
+    readonly traceparent: string;
+  }[];
   /** Whether more are waiting. */
   readonly more: boolean;
 }

@@ -199,7 +199,11 @@ export interface Upkeep {
 /** What a look at the groups came to. */
 export interface LookAnswer {
   /** Ended as FAILED by this look: `GROUP_TIMEOUT` or `DEADLINE_EXCEEDED`. */
-  readonly timedOut: readonly { readonly key: GroupKey; readonly code: string }[];
+  readonly timedOut: readonly {
+    readonly key: GroupKey;
+    readonly code: string;
+    readonly traceparent: string;
+  }[];
   /** Groups looked at, those that have moved on meanwhile too. */
   readonly looked: number;
   /** Whether more are due now. */

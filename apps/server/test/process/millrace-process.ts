@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { until } from '@millrace/testkit';
 
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const CLI = fileURLToPath(new URL('../../dist/cli/millrace.js', import.meta.url));
 
 /** How a process has ended. */
@@ -12,12 +13,13 @@ interface Ended {
 
 /** A `millrace` of its own, from the build; it is killed when it is disposed of. */
 export interface MillraceProcess extends AsyncDisposable {
-  readonly pid: number;
   readonly out: () => string;
   readonly err: () => string;
   readonly ended: Promise<Ended>;
   /** Its address, when it serves. */
   url(): Promise<string>;
+  /** Of the server, as it says itself: npm and the shell have others. */
+  readonly pid: () => number;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -26,15 +28,26 @@ export interface MillraceProcess extends AsyncDisposable {
  * @param args - its arguments.
  * @param options - variables besides PATH, and the working directory.
  */
-export function runMillrace(
+export const runMillrace = (
   args: readonly string[],
   options: { readonly env?: Record<string, string>; readonly folder: string },
-): MillraceProcess {
-  const child: ChildProcess = spawn(process.execPath, [CLI, ...args], {
-    cwd: options.folder,
-    env: { PATH: process.env.PATH, ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+): MillraceProcess =>
+  watched(
+    spawn(process.execPath, [CLI, ...args], {
+      cwd: options.folder,
+      env: { PATH: process.env.PATH, ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
+
+/**
+ * Runs `npm start` in the repository, as a newcomer would.
+ * @param args - for `millrace start`.
+ */
+export const runNpmStart = (...args: string[]): MillraceProcess =>
+  watched(spawn('npm', ['start', '--', ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] }));
+
+function watched(child: ChildProcess): MillraceProcess {
   const texts = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
     child[name]?.setEncoding('utf8').on('data', (text: string) => {
@@ -44,7 +57,7 @@ export function runMillrace(
     child.on('close', (code, signal) => resolve({ code, signal }));
   });
   return {
-    pid: child.pid as number,
+    pid: () => Number(/process (\d+)/.exec(texts.stderr)?.[1]),
     out: () => texts.stdout,
     err: () => texts.stderr,
     ended,

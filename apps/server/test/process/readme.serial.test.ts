@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { isProcessGone } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type MillraceProcess, runMillrace } from './millrace-process.js';
+import { type MillraceProcess, runMillrace, runNpmStart } from './millrace-process.js';
 
 const read = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
 const README = read('README.md');
@@ -21,13 +22,13 @@ function shellBlocks(section: string): readonly string[] {
   return [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code);
 }
 
-describe('a server without any settings', () => {
+describe('npm start', () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-readme-'));
   const start = (...args: string[]) => runMillrace(['start', '--port', '0', ...args], { folder });
   let server: MillraceProcess;
   let url: string;
   beforeAll(async () => {
-    server = start();
+    server = runNpmStart('--port', '0', '--data-dir', join(folder, '.millrace'));
     url = await server.url();
   }, 60_000);
   afterAll(async () => {
@@ -42,13 +43,14 @@ describe('a server without any settings', () => {
     return stdout;
   };
 
-  it('says where it is, what it keeps where, and what does not survive', () => {
+  it('says where it is, what it keeps where, and what does not survive, and is ready', async () => {
     const said = server.err();
-    expect(said).toContain(`serves ${url} (role all, process ${server.pid}, embedded)`);
+    expect(said).toContain(`serves ${url} (role all, process ${server.pid()}, embedded)`);
     expect(said).toContain(join(folder, '.millrace'));
     expect(said).toContain('PGlite does not fsync');
     expect(said).toMatch(/bulk jobs +in memory: they end with this process/);
     expect(said).toContain('without a key');
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
   });
 
   it('does what the README says: a command, a group, a batch and a chat, each to its end', async () => {
@@ -73,7 +75,7 @@ describe('a server without any settings', () => {
   it('is alone with its data: a second process is refused and told who has it', async () => {
     await using second = start();
     expect(await second.ended).toEqual({ code: 1, signal: null });
-    expect(second.err()).toContain(`is open in process ${server.pid} on `);
+    expect(second.err()).toContain(`is open in process ${server.pid()} on `);
     expect(second.err().trim().split('\n')).toHaveLength(1);
   });
 
@@ -81,7 +83,7 @@ describe('a server without any settings', () => {
     const [, code = ''] = /^```js\n([\s\S]*?)^```$/m.exec(read('apps/server/README.md')) ?? [];
     mkdirSync(CACHE, { recursive: true });
     writeFileSync(APP, code);
-    server.kill('SIGKILL');
+    process.kill(server.pid(), 'SIGKILL');
     await server.ended;
     server = start('--app', APP);
     url = await server.url();
@@ -99,5 +101,13 @@ describe('a server without any settings', () => {
     expect(items).toEqual([expect.objectContaining({ status: 'DONE' })]);
     server.kill('SIGTERM');
     expect(await server.ended).toEqual({ code: 0, signal: null });
+  });
+
+  it('hands signals on: npm ends with what the server ends with', async () => {
+    await using npm = runNpmStart('--port', '0', '--data-dir', join(folder, '.millrace'));
+    await npm.url();
+    npm.kill('SIGTERM');
+    expect(await npm.ended).toEqual({ code: 0, signal: null });
+    expect(isProcessGone(npm.pid())).toBe(true);
   });
 });

@@ -85,7 +85,7 @@ function freeAt(state: MemoryState, group: Claimable, ms: number): void {
 }
 
 function aggregationOf(group: Claimable): Aggregation {
-  const { key, round, registered, success, failed, startedAt } = group;
+  const { key, round, registered, success, failed, startedAt, traceparent } = group;
   const { doneAt } = group.aggregation;
   return {
     key,
@@ -96,6 +96,7 @@ function aggregationOf(group: Claimable): Aggregation {
     failed,
     startedAt: startedAt ?? doneAt,
     completedAt: doneAt,
+    traceparent,
   };
 }
 

@@ -366,7 +366,7 @@ function giveBackAll(
 
 function recover(state: MemoryState, randoms: readonly number[]): RecoverAnswer {
   const { maxOrphanCount } = state.config.reliableQueue;
-  const dead: { key: string; jobId: string }[] = [];
+  const dead: RecoverAnswer['dead'][number][] = [];
   let recovered = 0;
   for (const random of randoms) {
     const job = expired(state);
@@ -380,7 +380,8 @@ function recover(state: MemoryState, randoms: readonly number[]): RecoverAnswer 
     job.orphanCount += 1;
     const { code, message } = ERRORS.create('ORPHANED', { count: job.orphanCount });
     if (job.orphanCount > maxOrphanCount) {
-      dead.push({ key: job.group.key, jobId: job.id });
+      const { key, traceparent } = job.group;
+      dead.push({ key, jobId: job.id, traceparent: job.traceparent ?? traceparent });
       const deadSignature = signatureOf(job.processorType, code, message);
       fail(state, job, { code, message }, { durationMs: ranMs, deadSignature });
       continue;

@@ -1,4 +1,3 @@
-import type { GroupKey } from '../model.js';
 import type { LookAnswer, Watch } from '../ports.js';
 import { cutRound } from './ending.js';
 import { reconcile } from './reconcile.js';
@@ -13,7 +12,7 @@ export const memoryWatch = (state: MemoryState): Watch => ({
 });
 
 function look(state: MemoryState, max: number): LookAnswer {
-  const timedOut: { key: GroupKey; code: string }[] = [];
+  const timedOut: LookAnswer['timedOut'][number][] = [];
   let looked = 0;
   for (let group = due(state); group && looked < max; group = due(state)) {
     looked += 1;
@@ -23,7 +22,7 @@ function look(state: MemoryState, max: number): LookAnswer {
       continue;
     }
     cutRound(state, group, 'FAILED', code);
-    timedOut.push({ key: group.key, code });
+    timedOut.push({ key: group.key, code, traceparent: group.traceparent });
   }
   callForAggregation(state);
   const next = state.watched.peek();

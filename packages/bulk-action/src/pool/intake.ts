@@ -1,7 +1,7 @@
 import { onAbort } from '@millrace/async-utils';
 import { type CancelTimer, sleep, toWorkError } from '@millrace/foundation';
 import type { LeasedJob, ReserveAnswer, ReserveRequest } from '../lease.js';
-import { groupIdOf } from '../rules/ids.js';
+import { jobFields } from '../rules/log-fields.js';
 import { Bell } from './bell.js';
 import type { PoolCounters } from './counters.js';
 import { PAUSE_AFTER_ERROR_MS, type PoolEnvironment } from './environment.js';
@@ -163,10 +163,13 @@ export class Intake {
     if (!answer) return false;
     const { jobs, missing, rateDenied } = answer;
     this.#environment.counters.rateDenied += rateDenied;
-    for (const { key, jobId } of missing) {
-      const fields = { group: groupIdOf(key), job: jobId };
-      report(this.#environment.log, 'warn', fields, 'A ready entry had no job record and was removed');
-    }
+    for (const job of missing)
+      report(
+        this.#environment.log,
+        'warn',
+        jobFields(job),
+        'A ready entry had no job record and was removed',
+      );
     // Less than was asked for: ready has been looked through to the bottom.
     const full = jobs.length + missing.length + rateDenied >= asked.max;
     const others = this.#waiting.size - jobs.length;

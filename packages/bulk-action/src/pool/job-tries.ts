@@ -4,6 +4,7 @@ import type { LeasedJob, LeaseRef, Outcome, SettleAnswer } from '../lease.js';
 import type { JobProcessorResponse, ProcessorRegistry } from '../processor.js';
 import { recordDuration } from '../rules/histogram.js';
 import { groupIdOf } from '../rules/ids.js';
+import { groupFields, jobFields } from '../rules/log-fields.js';
 import { hasEnded } from '../states.js';
 import type { ThreadRunner } from '../thread-runner.js';
 import type { GrowingHistograms, PoolCounters } from './counters.js';
@@ -127,7 +128,8 @@ export class JobTries {
     try {
       onSettled({ job, response: responseOf(job, ended), answer });
     } catch (error) {
-      report(log, 'error', { err: error }, `onSettled failed: ${toWorkError(error).message}`);
+      const fields = { ...jobFields(job), err: error };
+      report(log, 'error', fields, `onSettled failed: ${toWorkError(error).message}`);
     }
   };
 
@@ -158,8 +160,14 @@ export class JobTries {
     if (ended.timedOut) counters.timeouts += 1;
     this.#countAccepted(job, ended, outcome, fields);
     const { groupStatus } = answer;
-    if (groupStatus && hasEnded(groupStatus))
-      report(log, 'info', { group: groupIdOf(job.key), status: groupStatus }, `Group ended: ${groupStatus}`);
+    if (!groupStatus || !hasEnded(groupStatus)) return;
+    const { key, traceparent } = job;
+    report(
+      log,
+      'info',
+      { ...groupFields(key, traceparent), status: groupStatus },
+      `Group ended: ${groupStatus}`,
+    );
   }
 
   #countAccepted(
@@ -201,11 +209,10 @@ export class JobTries {
   }
 }
 
-const fieldsOf = ({ key, jobId, processorType, attempt }: LeasedJob) => ({
-  group: groupIdOf(key),
-  job: jobId,
-  processorType,
-  attempt,
+const fieldsOf = (job: LeasedJob) => ({
+  ...jobFields(job),
+  processorType: job.processorType,
+  attempt: job.attempt,
 });
 
 function responseOf(job: LeasedJob, { verdict, durationMs }: EndedTry): JobProcessorResponse {

@@ -2,6 +2,7 @@ import { Lifecycle, type MillraceError, type Service, sleep, toWorkError } from 
 import { ERRORS } from '../errors.js';
 import type { LeaseRef } from '../lease.js';
 import { groupIdOf } from '../rules/ids.js';
+import { jobFields } from '../rules/log-fields.js';
 import { Bell } from './bell.js';
 import { PAUSE_AFTER_ERROR_MS, type PoolEnvironment } from './environment.js';
 import { Line, type Linked } from './line.js';
@@ -16,7 +17,7 @@ const RENEWALS_PER_LEASE = 3;
 
 /** A try under a lease. */
 export interface HeldLease {
-  readonly job: LeaseRef;
+  readonly job: LeaseRef & { readonly traceparent?: string };
   /** `monotonicMs()` before the last call that renewed it: it lives until `ackTimeoutMs` after that at least. */
   renewedAtMs: number;
   /** Set when the lease is gone: it is renewed no more. */
@@ -218,8 +219,7 @@ export class LeaseKeeper<T extends HeldLease & Linked<T>> implements Service {
     if (!this.#isAlive(lease)) return;
     lease.lost = true;
     if (lease.ended) return;
-    const { key, jobId } = lease.job;
-    const fields = { group: groupIdOf(key), job: jobId, code: reason.code };
+    const fields = { ...jobFields(lease.job), code: reason.code };
     report(this.#environment.log, 'warn', fields, `${what}; its signal aborts`);
     lease.abort(reason);
   }

@@ -1,6 +1,6 @@
 import { Lifecycle, type Rng, type Service, sleep } from '@millrace/foundation';
 import type { RecoverAnswer } from '../lease.js';
-import { groupIdOf } from '../rules/ids.js';
+import { jobFields } from '../rules/log-fields.js';
 import type { PoolCounters } from './counters.js';
 import type { PoolEnvironment } from './environment.js';
 import { spread } from './fetcher.js';
@@ -97,8 +97,8 @@ export class OrphanRecovery implements Service {
       const fields = { recovered, dead: dead.length };
       report(log, 'warn', fields, `Expired leases taken back: ${recovered}`);
     }
-    for (const { key, jobId } of dead) {
-      const fields = { group: groupIdOf(key), job: jobId, code: 'ORPHANED' };
+    for (const job of dead) {
+      const fields = { ...jobFields(job), code: 'ORPHANED' };
       report(log, 'error', fields, 'Dead letter: the lease of the job expired too often');
     }
   }

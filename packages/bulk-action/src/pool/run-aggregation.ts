@@ -5,6 +5,7 @@ import { ERRORS } from '../errors.js';
 import type { ResolvedBulkActionConfig } from '../options.js';
 import { type BulkStore } from '../ports.js';
 import { groupIdOf } from '../rules/ids.js';
+import { groupFields } from '../rules/log-fields.js';
 import { report } from './report.js';
 
 /** What aggregations work with. */
@@ -244,8 +245,8 @@ export class AggregationRun {
   }
 
   #note(level: 'debug' | 'info' | 'warn' | 'error', fields: object, message: string): void {
-    const { key, round } = this.#aggregation;
-    report(this.#environment.log, level, { group: groupIdOf(key), round, ...fields }, message);
+    const { key, round, traceparent } = this.#aggregation;
+    report(this.#environment.log, level, { ...groupFields(key, traceparent), round, ...fields }, message);
   }
 }
 

@@ -12,7 +12,7 @@ import { ERRORS } from '../errors.js';
 import type { LeasedJob } from '../lease.js';
 import type { ResolvedBulkActionConfig } from '../options.js';
 import type { Job, JobProcessor, ProcessorRegistry } from '../processor.js';
-import { groupIdOf } from '../rules/ids.js';
+import { jobFields } from '../rules/log-fields.js';
 import type { ThreadRunner } from '../thread-runner.js';
 import type { TakenJob } from './intake.js';
 import { type ContextOwner, idempotencyKeyOf, jobOf, TryContext } from './job-context.js';
@@ -107,8 +107,8 @@ export class JobRun implements HeldLease, Linked<JobRun>, ContextOwner, TimeLimi
 
   /** See ContextOwner. */
   get log(): Logger {
-    const { key, jobId, attempt } = this.job;
-    this.#log ??= this.#environment.log.child({ group: groupIdOf(key), job: jobId, attempt });
+    const { attempt } = this.job;
+    this.#log ??= this.#environment.log.child({ ...jobFields(this.job), attempt });
     return this.#log;
   }
 
@@ -265,8 +265,8 @@ export class JobRun implements HeldLease, Linked<JobRun>, ContextOwner, TimeLimi
   }
 
   #fields(): object {
-    const { key, jobId, processorType, attempt } = this.job;
-    return { group: groupIdOf(key), job: jobId, processorType, attempt };
+    const { processorType, attempt } = this.job;
+    return { ...jobFields(this.job), processorType, attempt };
   }
 }
 

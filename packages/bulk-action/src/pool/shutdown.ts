@@ -76,7 +76,7 @@ async function releaseUnfinished(
 
 async function giveBack({ store, log }: PoolEnvironment, leases: readonly LeaseRef[]): Promise<void> {
   const answers = await store.leases.giveBack(leases);
-  const jobs = leases.map(({ jobId }, index) => ({ job: jobId, to: answers[index] }));
+  const jobs = leases.map(({ jobId }, index) => ({ jobId, to: answers[index] }));
   report(log, 'warn', { jobs }, `${jobs.length} unfinished jobs given back`);
 }
 

@@ -1,6 +1,6 @@
 import { Lifecycle, type Rng, type Service, sleep } from '@millrace/foundation';
 import type { LookAnswer } from '../ports.js';
-import { groupIdOf } from '../rules/ids.js';
+import { groupFields } from '../rules/log-fields.js';
 import type { PoolCounters } from './counters.js';
 import type { PoolEnvironment } from './environment.js';
 import { spread } from './fetcher.js';
@@ -105,8 +105,10 @@ export class Watcher implements Service {
     for (;;) {
       const answer = await store.watch.look(LOOK_BATCH);
       timedOut.push(...answer.timedOut);
-      for (const { key, code } of answer.timedOut)
-        report(log, 'info', { group: groupIdOf(key), status: 'FAILED', code }, 'Group ended: FAILED');
+      for (const { key, code, traceparent } of answer.timedOut) {
+        const fields = { ...groupFields(key, traceparent), status: 'FAILED', code };
+        report(log, 'info', fields, 'Group ended: FAILED');
+      }
       if (!answer.more || signal.aborted) return timedOut;
       // A turn for everybody else between two steps.
       await sleep(clock, 0, signal);

@@ -1,5 +1,6 @@
 import { type Clock, type Logger, sleep, toWorkError } from '@millrace/foundation';
 import type { GroupKey } from '../model.js';
+import { jobFields } from '../rules/log-fields.js';
 import { WorkerState } from '../states.js';
 import { PAUSE_AFTER_ERROR_MS } from './environment.js';
 import type { Intake, TakenJob } from './intake.js';
@@ -83,7 +84,7 @@ export class Worker {
         if (this.#reported) this.#reportedTo.set(part, this.#reported);
         if (before && !before.stored) await before.whenStored();
       } catch (error) {
-        const fields = { worker: this.id, job: this.currentJob, err: error };
+        const fields = { worker: this.id, ...(this.#running && jobFields(this.#running.job)), err: error };
         report(log, 'error', fields, `Worker failed and goes on: ${toWorkError(error).message}`);
         await sleep(clock, PAUSE_AFTER_ERROR_MS, signal);
       } finally {

@@ -55,7 +55,7 @@ function claimOf([kind, ...rest]: Values): AggregationClaim | undefined {
     const nextInMs = Number(rest[0]);
     return nextInMs < 0 ? {} : { nextInMs };
   }
-  const [key, round, total, success, failed, startedAt, completedAt, ...types] = rest;
+  const [key, round, total, success, failed, startedAt, completedAt, traceparent, ...types] = rest;
   return {
     aggregation: {
       key: String(key),
@@ -66,6 +66,7 @@ function claimOf([kind, ...rest]: Values): AggregationClaim | undefined {
       failed: Number(failed),
       startedAt: Number(startedAt),
       completedAt: Number(completedAt),
+      traceparent: String(traceparent),
     },
   };
 }

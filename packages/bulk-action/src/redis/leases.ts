@@ -49,7 +49,10 @@ export const redisLeases = (link: EngineLink): Leases => ({
     });
     return {
       recovered: Number(recovered),
-      dead: dead.map((name) => splitName(String(name))),
+      dead: Array.from({ length: dead.length / 2 }, (_, index) => ({
+        ...splitName(String(dead[index * 2])),
+        traceparent: String(dead[index * 2 + 1]),
+      })),
       more: Number(more) === 1,
     };
   },

@@ -110,11 +110,11 @@ export const BULK_SCRIPTS = {
   recover: verb(
     'recover',
     ['orphanedMessage', 'orphanedSignature', 'randoms...'],
-    '{recovered, more, names of dead…}',
+    '{recovered, more, name and traceparent of dead…}',
     values,
   ),
   sweep: verb('sweep', ['max', 'instanceKeptMs'], '{swept, more, nextInMs or -1}', values),
-  watch: verb('watch', ['max'], '{looked, more, nextInMs or -1, key, code, …}', values),
+  watch: verb('watch', ['max'], '{looked, more, nextInMs or -1, key, code, traceparent, …}', values),
   reconcile: verb(
     'reconcile',
     ['from', 'span', 'max', 'jobsMax'],
@@ -132,7 +132,7 @@ export const BULK_SCRIPTS = {
   claimAggregation: verb(
     'claim-aggregation',
     ['key', 'token', 'ttlMs', 'looksMax', 'any', 'types...'],
-    "{'claimed', key, round, total, success, failed, startedAt, completedAt, types…} | {'none', nextInMs or -1} | {'no'}",
+    "{'claimed', key, round, total, success, failed, startedAt, completedAt, traceparent, types…} | {'none', nextInMs or -1} | {'no'}",
     values,
   ),
   renewAggregation: verb('renew-aggregation', ['key', 'round', 'token', 'ttlMs'], '1 held, 0 lost', Number),

@@ -6,9 +6,10 @@ export const redisWatch = (link: EngineLink): Watch => ({
   async look(max) {
     const [looked, more, next, ...ended] = await link.run('watch', { max });
     return {
-      timedOut: Array.from({ length: ended.length / 2 }, (_, index) => ({
-        key: String(ended[index * 2]),
-        code: String(ended[index * 2 + 1]),
+      timedOut: Array.from({ length: ended.length / 3 }, (_, index) => ({
+        key: String(ended[index * 3]),
+        code: String(ended[index * 3 + 1]),
+        traceparent: String(ended[index * 3 + 2]),
       })),
       looked: Number(looked),
       more: Number(more) === 1,

@@ -25,6 +25,7 @@ import { outcomeOf } from '../pool/try-outcome.js';
 import type { BulkStore } from '../ports.js';
 import type { Job, ProcessorRegistry } from '../processor.js';
 import { groupIdOf } from '../rules/ids.js';
+import { jobFields } from '../rules/log-fields.js';
 
 /** What HeldJobs takes from outside. */
 export interface HeldJobsDependencies {
@@ -173,8 +174,8 @@ export class HeldJobs {
     return this.settle(held, outcome, durationMs);
   }
 
-  readonly #note = ({ key, jobId }: LeasedJob, message: string): void =>
-    report(this.#log, 'debug', { group: groupIdOf(key), job: jobId }, message);
+  readonly #note = (job: LeasedJob, message: string): void =>
+    report(this.#log, 'debug', jobFields(job), message);
 
   /**
    * Ends a try. The job is held no more, unless the store did not answer: then the same may be said again.
@@ -282,10 +283,8 @@ export class HeldJobs {
     this.#unanswered = request;
     const { jobs, missing } = await this.#store.leases.reserve(request);
     this.#unanswered = undefined;
-    for (const { key, jobId } of missing) {
-      const fields = { group: groupIdOf(key), job: jobId };
-      report(this.#log, 'warn', fields, 'A ready entry had no job record and was removed');
-    }
+    for (const job of missing)
+      report(this.#log, 'warn', jobFields(job), 'A ready entry had no job record and was removed');
     return jobs[0];
   }
 

@@ -25,7 +25,9 @@ describe('results added up', () => {
     const { engine, ended, lines } = engineOf({ processors: [echo()], aggregators: [aggregator] });
     await using _ = engine;
     await engine.start();
-    await engine.service.submitBulk({ id: 'g', tenant: 'acme' }, numbered(5));
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
+    await engine.service.submitBulk({ id: 'g', tenant: 'acme', traceparent }, numbered(5));
     await ended('acme/g');
     const result = await engine.service.getResult('acme/g');
     expect(result).toMatchObject({
@@ -48,7 +50,9 @@ describe('results added up', () => {
     ]);
     const [context] = contexts as [AggregationContext];
     expect(context.durationMs).toBe(context.completedAt - context.startedAt);
-    expect(lines.filter(({ message }) => message === 'Group ended: COMPLETED')).toHaveLength(1);
+    expect(lines.filter(({ message }) => message === 'Group ended: COMPLETED')).toMatchObject([
+      { fields: { groupId: 'acme/g', traceId } },
+    ]);
     expect((await engine.aggregator.listResults('acme/g', { limit: 2 })).items).toHaveLength(2);
     await expect(engine.aggregator.listResults('nowhere')).rejects.toMatchObject(code('GROUP_NOT_FOUND'));
   });

@@ -290,9 +290,9 @@ describe('orphans', () => {
     await memory.leases.reserve({ instanceId: 'dead', seq: 1, max: 1 });
     await clock.advance(ACK_MS);
     const { recovered, dead } = await pool.orphanRecovery.recoverOnce();
-    expect([recovered, dead]).toEqual([1, [{ key: '/g', jobId: 'j1' }]]);
+    expect([recovered, dead]).toEqual([1, [{ key: '/g', jobId: 'j1', traceparent: '' }]]);
     expect(await job('g', 'j1')).toMatchObject({ place: 'DEAD' });
-    expect(linesOf('error')).toMatchObject([{ fields: { job: 'j1', code: 'ORPHANED' } }]);
+    expect(linesOf('error')).toMatchObject([{ fields: { jobId: 'j1', code: 'ORPHANED' } }]);
     expect(pool.counters.deadLetters).toBe(1);
     await pool.stop();
   });

@@ -31,7 +31,7 @@ describe('what the pool logs, and at which level', () => {
       ['Dispatcher started', { dispatchIntervalMs: 70, dispatchBatchSize: 30 }],
       ['Workers started: 2', { workerCount: 2 }],
       ['Workers scaled 2 → 3', { from: 2, to: 3 }],
-      ['Group ended: COMPLETED', { group: 'news', status: 'COMPLETED' }],
+      ['Group ended: COMPLETED', { groupId: 'news', status: 'COMPLETED' }],
       ['Fetcher stopped', { totalFetched: expect.any(Number) }],
       ['Dispatcher stopped', { totalMoved: 0 }],
       ['WorkerPool stopped', { success: 1, failed: 0 }],
@@ -72,20 +72,20 @@ describe('what the pool logs, and at which level', () => {
     expect(warned).toHaveLength(2);
     for (const [index, { fields, message }] of warned.entries()) {
       expect(message).toMatch(new RegExp(`^Retry ${index + 1}/2 in [0-9.]+ ms: on fire$`));
-      expect(fields).toMatchObject({ group: 'g', job: 'broken', attempt: index + 1, code: 'FIRE' });
+      expect(fields).toMatchObject({ groupId: 'g', jobId: 'broken', attempt: index + 1, code: 'FIRE' });
       expect(fields).toMatchObject({ delayMs: expect.any(Number), err: expect.any(Error) });
     }
     expect(linesOf('error')).toMatchObject([
       {
-        fields: { group: 'g', job: 'broken', code: 'FIRE', signature: expect.any(String) },
+        fields: { groupId: 'g', jobId: 'broken', code: 'FIRE', signature: expect.any(String) },
         message: 'Dead letter after 2 retries: on fire',
       },
     ]);
     const debug = linesOf('debug');
-    const common = { group: 'g', attempt: 1, durationMs: 0 };
-    expect(found(debug, 'Job done')).toMatchObject([{ fields: { ...common, job: 'fine' } }]);
+    const common = { groupId: 'g', attempt: 1, durationMs: 0 };
+    expect(found(debug, 'Job done')).toMatchObject([{ fields: { ...common, jobId: 'fine' } }]);
     expect(found(debug, 'Job failed for good: no such mailbox')).toMatchObject([
-      { fields: { ...common, job: 'refused' } },
+      { fields: { ...common, jobId: 'refused' } },
     ]);
     await pool.stop();
   });
@@ -106,7 +106,7 @@ describe('what the pool logs, and at which level', () => {
         message: 'Workers did not stop within the grace period of 1000 ms: worker-1 (long)',
         fields: { shutdownGracePeriodMs: 1000, workers: [{ id: 'worker-1', currentJob: 'long' }] },
       },
-      { message: '1 unfinished jobs given back', fields: { jobs: [{ job: 'long' }] } },
+      { message: '1 unfinished jobs given back', fields: { jobs: [{ jobId: 'long' }] } },
     ]);
     await clock.advance(20_000);
   });

@@ -185,7 +185,7 @@ describe('taking jobs', () => {
         }),
     });
     await startNow(pool, clock);
-    expect(linesOf('warn')).toMatchObject([{ fields: { group: 'g', job: 'ghost' } }]);
+    expect(linesOf('warn')).toMatchObject([{ fields: { groupId: 'g', jobId: 'ghost' } }]);
     await pool.stop();
   });
 

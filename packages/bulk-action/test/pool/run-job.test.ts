@@ -101,7 +101,7 @@ describe('what a handler may give back', () => {
       });
       expect(await job('g', 'j1')).toMatchObject({ status: 'COMPLETED' });
       expect(lines.filter(({ message }) => message.startsWith('The result is not kept'))).toMatchObject([
-        { level: 'debug', fields: { job: 'j1' } },
+        { level: 'debug', fields: { jobId: 'j1' } },
       ]);
       await pool.stop();
     },
@@ -216,7 +216,7 @@ describe('time limits', () => {
       failedTries: [{ code: 'JOB_TIMEOUT', ms: 700 }],
     });
     expect(linesOf('warn')).toMatchObject([
-      { fields: { job: 'j1' }, message: expect.stringContaining('abandoned') },
+      { fields: { jobId: 'j1' }, message: expect.stringContaining('abandoned') },
     ]);
     mayEnd.open();
     await clock.advance(0);
@@ -319,7 +319,7 @@ describe('what a handler is given', () => {
     await clock.advance(1000);
     expect(keys).toEqual(['/g:j1 1', '/g:j1 2']);
     expect(lines.filter(({ message }) => message === 'from the handler')).toMatchObject([
-      { fields: { instance: 'one', group: 'g', job: 'j1', attempt: 1, step: 1 } },
+      { fields: { instance: 'one', groupId: 'g', jobId: 'j1', attempt: 1, step: 1 } },
       { fields: { attempt: 2 } },
     ]);
     await pool.stop();

@@ -33,7 +33,7 @@ describe('Watcher', () => {
     expect(reasons).toHaveLength(2);
     expect(reasons[0]).toMatchObject({ code: 'CANCELLED' });
     expect(endedLines(linesOf('info'))).toMatchObject([
-      { fields: { group: 'g', status: 'FAILED', code: 'GROUP_TIMEOUT' } },
+      { fields: { groupId: 'g', status: 'FAILED', code: 'GROUP_TIMEOUT' } },
     ]);
     expect(await memory.views.result('/g')).toMatchObject({ code: 'GROUP_TIMEOUT', cancelled: 5, total: 5 });
     expect((await memory.views.queues()).inFlight).toBe(0);

@@ -321,14 +321,14 @@ export function burying(open: OpenStore): void {
     const harness = await open({ reliableQueue: { maxOrphanCount: 2 } });
     const { leases, gate, deadLetters, groups } = harness.store;
     const instance = new Instance(harness);
-    await fill(harness, group('/g'), [job('killer')]);
+    await fill(harness, group('/g', { traceparent: 'the trace' }), [job('killer')]);
     await groups.seal('/g');
     for (let orphaned = 1; orphaned <= 3; orphaned++) {
       await instance.exactly(1);
       await harness.advance(harness.config.reliableQueue.ackTimeoutMs + 1);
       const answer = await leases.recover([0.5]);
       if (orphaned < 3) expect(answer).toEqual({ recovered: 1, dead: [], more: false });
-      else expect(answer.dead).toEqual([{ key: '/g', jobId: 'killer' }]);
+      else expect(answer.dead).toEqual([{ key: '/g', jobId: 'killer', traceparent: 'the trace' }]);
       await harness.advance(harness.config.backpressure.maxBackoffMs);
       await gate.dispatch(1);
     }

@@ -35,7 +35,9 @@ export async function lookAll({ store }: StoreHarness, max = 100): Promise<LookA
 }
 
 /** What a look says of one group that it has ended. */
-export const ofGroup = (key: string, code = 'GROUP_TIMEOUT') => [{ key, code }];
+export const ofGroup = (key: string, code = 'GROUP_TIMEOUT', traceparent = '') => [
+  { key, code, traceparent },
+];
 
 /** `look` and groups that make no progress. */
 export function timingOut(open: OpenStore): void {
@@ -43,14 +45,15 @@ export function timingOut(open: OpenStore): void {
     const harness = await open();
     const { store } = harness;
     const instance = new Instance(harness);
-    await fill(harness, group('t/g', brief), 6);
+    await fill(harness, group('t/g', { ...brief, traceparent: 'the trace' }), 6);
     await store.groups.seal('t/g');
     const [done, dead, waiting, held] = await instance.exactly(4);
     await store.leases.settle([success(done), deadly(dead), retry(waiting, { delayMs: HOUR_MS })]);
     await harness.advance(MINUTE_MS - 1);
     expect(await store.watch.look(10)).toMatchObject({ timedOut: [], more: false });
     await harness.advance(1);
-    expect(await store.watch.look(10)).toMatchObject({ timedOut: ofGroup('t/g'), more: false });
+    const timedOut = ofGroup('t/g', 'GROUP_TIMEOUT', 'the trace');
+    expect(await store.watch.look(10)).toMatchObject({ timedOut, more: false });
     const counts = {
       registered: 6,
       success: 1,
