@@ -14,7 +14,9 @@ const configs = ['packages', 'apps', 'bench', 'chaos', 'scripts', 'examples']
  */
 const groups = new Map();
 for (const path of configs) {
-  const { extends: base, compilerOptions, include, exclude = [] } = JSON.parse(readFileSync(path, 'utf8'));
+  const { extends: base, include, exclude = [], ...rest } = JSON.parse(readFileSync(path, 'utf8'));
+  // Where nothing is decorated it makes no difference.
+  const compilerOptions = { experimentalDecorators: true, ...rest.compilerOptions };
   const absolute = (places) => places.map((place) => resolve(root, dirname(path), place));
   const key = JSON.stringify(compilerOptions);
   const group = groups.get(key) ?? { compilerOptions, include: [], exclude: [] };

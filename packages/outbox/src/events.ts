@@ -15,6 +15,11 @@ export interface OutboxEventMap {
     readonly batchId: string;
     readonly taskKey: string;
   };
+  /**
+   * A batch was started here, by the Pusher or by a schedule. Not told of a start in the caller's own transaction: whether that commits is not
+   * known here; and not when the answer of the database was lost.
+   */
+  readonly started: Pick<Batch, 'id' | 'tenant' | 'dag' | 'bizKey'>;
   /** A batch has ended. */
   readonly batch: Pick<Batch, 'id' | 'tenant' | 'dag' | 'bizKey' | 'status'>;
   /** Leases of workers that fell silent were ended here. */

@@ -7,6 +7,7 @@ import type { ResolvedOutboxOptions } from './options.js';
 import type { BatchStore } from './postgres/batch-store.js';
 import type { FoldStore } from './postgres/fold-store.js';
 import type { TaskStore } from './postgres/task-store.js';
+import { batchFields } from './rules/log-fields.js';
 
 /** Ticks looked at in one transaction. */
 const TICKS_MAX = 1_000;
@@ -157,7 +158,8 @@ export class Folder {
     return ended;
   }
 
-  #leaveAlone({ id, dag }: Batch, error: unknown): void {
+  #leaveAlone(batch: Batch, error: unknown): void {
+    const { id, dag } = batch;
     const { clock, logger } = this.#options;
     const pauseMs = Math.min(
       (this.#failing.get(id)?.pauseMs ?? LISTENER_PAUSE_FIRST_MS / 2) * 2,
@@ -165,7 +167,7 @@ export class Folder {
     );
     this.#failing.set(id, { pauseMs, untilMs: clock.monotonicMs() + pauseMs });
     logger.error(
-      { batch: id, dag, reason: String(error), pauseMs },
+      { ...batchFields(batch), dag, reason: String(error), pauseMs },
       'A listener failed, so its batch could not end; it will be told again',
     );
     clock.setTimer(pauseMs, () => this.announce(), { unref: true });

@@ -91,7 +91,7 @@ export class Outbox implements Service {
     this.#appliedWatch = new AppliedWatch({ views: dagViews, registry, wakeUps }, options, () =>
       this.poller.wake(),
     );
-    this.pusher = new Pusher({ store, registry, wakeUps }, options);
+    this.pusher = new Pusher({ store, registry, wakeUps, events }, options);
     const views = new ViewStore(database, statements);
     this.batches = new Batches({ database, store, views, listeners, events, wakeUps, clock: options.clock });
 
@@ -118,7 +118,7 @@ export class Outbox implements Service {
     this.#sweeper = new Sweeper({ tasks, outcomes, registry, events }, options);
     this.poller = new Poller({ tasks, registry, runner, wakeUps }, options);
     const schedules = new ScheduleStore(database, statements);
-    this.#scheduler = new Scheduler({ schedules, batches: store, wakeUps }, options);
+    this.#scheduler = new Scheduler({ schedules, batches: store, wakeUps, events }, options);
     this.schedules = new Schedules({ schedules, batches: store }, options, () => this.#scheduler.now());
     const versions = new PruneStore(database, statements);
     this.#pruner = new Pruner(versions, options);

@@ -2,6 +2,7 @@ import { NO_TENANT } from '@millrace/foundation';
 import type { Tx } from '@millrace/postgres';
 import { checkedText, encodePayload, KEY_LENGTH_MAX, requireKeyFits } from './batch-input.js';
 import { ERRORS } from './errors.js';
+import type { OutboxEvents } from './events.js';
 import type { Batch } from './model.js';
 import type { ResolvedOutboxOptions } from './options.js';
 import type { BatchStore } from './postgres/batch-store.js';
@@ -35,6 +36,7 @@ export class Pusher {
   readonly #store: BatchStore;
   readonly #registry: DagRegistry;
   readonly #wakeUps: WakeUps;
+  readonly #events: OutboxEvents;
   readonly #options: ResolvedOutboxOptions;
 
   /**
@@ -42,12 +44,18 @@ export class Pusher {
    * @param options - limits.
    */
   constructor(
-    parts: { readonly store: BatchStore; readonly registry: DagRegistry; readonly wakeUps: WakeUps },
+    parts: {
+      readonly store: BatchStore;
+      readonly registry: DagRegistry;
+      readonly wakeUps: WakeUps;
+      readonly events: OutboxEvents;
+    },
     options: ResolvedOutboxOptions,
   ) {
     this.#store = parts.store;
     this.#registry = parts.registry;
     this.#wakeUps = parts.wakeUps;
+    this.#events = parts.events;
     this.#options = options;
   }
 
@@ -86,7 +94,7 @@ export class Pusher {
     for (let attempt = 1; ; attempt++) {
       const made = await this.#store.start(batch, tx, timeoutMs);
       if (made) {
-        if (!tx) this.#tell(dag);
+        if (!tx) this.#tell(made);
         return { ...made, created: true };
       }
       const found = await this.#store.find(batch, tx);
@@ -97,10 +105,11 @@ export class Pusher {
   }
 
   /** The own poller first: it tells the others when there is more than it can take. */
-  #tell(dag: string): void {
+  #tell({ id, tenant, dag, bizKey }: Batch): void {
     const hint = { kind: 'work', dag } as const;
     this.#wakeUps.here(hint);
     if (!this.#options.poll || !this.#registry.names.includes(dag)) this.#wakeUps.others(hint);
+    this.#events.emit('started', { id, tenant, dag, bizKey });
   }
 }
 

@@ -2,6 +2,7 @@ import type { Logger } from '@millrace/foundation';
 import type { Tx } from '@millrace/postgres';
 import type { TaskContext, TransactionalContext } from './define-dag.js';
 import type { ClaimedTask } from './postgres/task-store.js';
+import { taskFields } from './rules/log-fields.js';
 import type { StopSwitch } from './stop-switch.js';
 import type { TaskAdditions } from './task-additions.js';
 
@@ -37,7 +38,7 @@ export function contextOf(task: ClaimedTask, { stop, additions, logger }: Contex
       return stop.signal;
     },
     get log() {
-      return logger.child({ batch: id, task: taskKey, attempt });
+      return logger.child({ ...taskFields(task), attempt });
     },
   };
 }

@@ -2,6 +2,7 @@ import { Repeating } from '@millrace/foundation';
 import type { Database, Tx } from '@millrace/postgres';
 import { cronPeriods } from './cron-periods.js';
 import { ERRORS } from './errors.js';
+import type { OutboxEvents } from './events.js';
 import type { Batch } from './model.js';
 import type { ResolvedOutboxOptions } from './options.js';
 import type { BatchStore } from './postgres/batch-store.js';
@@ -35,6 +36,7 @@ export class Scheduler {
   readonly #schedules: ScheduleStore;
   readonly #batches: BatchStore;
   readonly #wakeUps: WakeUps;
+  readonly #events: OutboxEvents;
   readonly #options: ResolvedOutboxOptions;
   readonly #repeating: Repeating;
   #isStopped = false;
@@ -45,13 +47,19 @@ export class Scheduler {
    * @param options - clock, logger.
    */
   constructor(
-    parts: { readonly schedules: ScheduleStore; readonly batches: BatchStore; readonly wakeUps: WakeUps },
+    parts: {
+      readonly schedules: ScheduleStore;
+      readonly batches: BatchStore;
+      readonly wakeUps: WakeUps;
+      readonly events: OutboxEvents;
+    },
     options: ResolvedOutboxOptions,
   ) {
     this.#database = options.database;
     this.#schedules = parts.schedules;
     this.#batches = parts.batches;
     this.#wakeUps = parts.wakeUps;
+    this.#events = parts.events;
     this.#options = options;
     const { clock, rng, logger } = options;
     this.#repeating = new Repeating(
@@ -96,12 +104,12 @@ export class Scheduler {
 
   /** Gives whether there was one to take, and there may be more. */
   async #takeOne(): Promise<boolean> {
-    const hand: { due?: DueSchedule | undefined } = {};
+    const hand: { due?: DueSchedule | undefined; made: readonly Batch[] } = { made: [] };
     try {
       await this.#database.transaction(
         async (tx) => {
           hand.due = await this.#schedules.take(tx);
-          if (hand.due) await this.#turn(tx, hand.due);
+          hand.made = hand.due ? await this.#turn(tx, hand.due) : [];
         },
         { retries: 3, timeoutMs: TURN_TIMEOUT_MS },
       );
@@ -110,12 +118,16 @@ export class Scheduler {
       if (!hand.due) throw error;
       // Not at once again: whatever is the matter, this must not become a busy loop.
       if (!(await this.#postpone(hand.due, error))) return false;
+      hand.made = [];
     }
+    for (const { id, tenant, dag, bizKey } of hand.made)
+      this.#events.emit('started', { id, tenant, dag, bizKey });
     if (hand.due) this.#wakeUps.here({ kind: 'work', dag: hand.due.dag });
     return hand.due !== undefined;
   }
 
-  async #turn(tx: Tx, due: DueSchedule): Promise<void> {
+  /** Gives the batches that it made. */
+  async #turn(tx: Tx, due: DueSchedule): Promise<readonly Batch[]> {
     const turn = scheduleTurn({
       periods: cronPeriods(due),
       catchUp: due.catchUp,
@@ -125,10 +137,13 @@ export class Scheduler {
     let started = 0;
     let tasks = 0;
     let last: Batch | undefined;
+    const made: Batch[] = [];
     for (const period of turn.due) {
       if (tasks >= TASKS_PER_TURN_MAX) break;
-      last = await this.#start(tx, due, period);
-      tasks += last.taskCount;
+      const { batch, isNew } = await this.#start(tx, due, period);
+      if (isNew) made.push(batch);
+      last = batch;
+      tasks += batch.taskCount;
       started++;
     }
     const restMs = started < turn.due.length ? turn.due[started] : turn.nextMs;
@@ -137,19 +152,25 @@ export class Scheduler {
       lastAt: dateOf(turn.due[started - 1]),
       batchId: last?.id,
     });
+    return made;
   }
 
   /** The version that is applied, or was registered last, so that it does not matter which instance has taken the schedule. */
-  async #start(tx: Tx, due: DueSchedule, periodMs: number): Promise<Batch> {
+  async #start(
+    tx: Tx,
+    due: DueSchedule,
+    periodMs: number,
+  ): Promise<{ readonly batch: Batch; readonly isNew: boolean }> {
     const { tenant, dag, name, payloadText: payload } = due;
     const batch = {
       ...{ tenant, dag, version: undefined, bizKey: periodKey(name, periodMs), payload },
       ...{ traceparent: undefined, rerun: false, schedule: name },
     };
     // One that somebody has started by hand under this key is the batch of the period.
-    const made = (await this.#batches.start(batch, tx)) ?? (await this.#batches.find(batch, tx));
-    if (!made) throw ERRORS.create('DAG_NOT_FOUND', { dag });
-    return made;
+    const made = await this.#batches.start(batch, tx);
+    const found = made ?? (await this.#batches.find(batch, tx));
+    if (!found) throw ERRORS.create('DAG_NOT_FOUND', { dag });
+    return { batch: found, isNew: made !== undefined };
   }
 
   /** In the database, so that the other instances wait, too, and people see why. Gives whether it stood as it did. */

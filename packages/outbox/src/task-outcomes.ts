@@ -9,6 +9,7 @@ import type { ClaimedTask, ExpiredTask, Failure, TaskReturn, TaskStore } from '.
 import type { TaskHandler } from './registry.js';
 import { retryDelayMs } from './rules/backoff.js';
 import { judgeFailure, lossDelayMs } from './rules/judge-failure.js';
+import { taskFields } from './rules/log-fields.js';
 
 /** Told after an end was committed: how many other tasks can run now. */
 export type AfterEnd = (ready: number) => void;
@@ -70,7 +71,7 @@ export class TaskOutcomes {
     const verdict = judgeFailure({ error, attempt, attemptsMax, backoffMs, delayMaxMs });
     if (verdict.kind === 'dead-letter') return this.deadLetter(task, recordOf(error));
     const { delayMs } = verdict;
-    const fields = { task: task.taskKey, batch: task.batchId, attempt, delayMs, reason: error.message };
+    const fields = { ...taskFields(task), attempt, delayMs, reason: error.message };
     this.#logger.info(fields, 'A task failed and will be tried again');
     return this.#giveBack(task, { delayMs, attemptReturned: false, lost: false, error: recordOf(error) });
   }
@@ -146,9 +147,9 @@ export class TaskOutcomes {
         },
         { retries: 3 },
       );
-    const ready = await this.#insist(work);
+    const ready = await this.#insist(task, work);
     if (ready === undefined) return 'lost';
-    this.#logger.warn({ task: task.taskKey, batch: batchId, ...error }, 'A task failed for good');
+    this.#logger.warn({ ...taskFields(task), ...error }, 'A task failed for good');
     this.#afterEnd(ready);
     return 'failed';
   }
@@ -158,7 +159,9 @@ export class TaskOutcomes {
     how: Omit<TaskReturn, 'id' | 'claimId' | 'batchId'>,
   ): Promise<TaskResult> {
     const { id, claimId, batchId } = task;
-    const outcome = await this.#insist(() => this.#tasks.giveBack([{ id, claimId, batchId, ...how }]));
+    const outcome = await this.#insist(task, () =>
+      this.#tasks.giveBack([{ id, claimId, batchId, ...how }]),
+    );
     if (!outcome?.ready.has(id) && !outcome?.cancelled.has(id)) return 'lost';
     this.#afterEnd(how.delayMs === 0 ? outcome.ready.size : 0);
     if (how.lost) return 'lost';
@@ -166,7 +169,7 @@ export class TaskOutcomes {
   }
 
   /** Tries again while the database is away; in the end the lease decides. */
-  async #insist<T>(work: () => Promise<T>): Promise<T | undefined> {
+  async #insist<T>(task: ExpiredTask, work: () => Promise<T>): Promise<T | undefined> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await work();
@@ -174,7 +177,7 @@ export class TaskOutcomes {
         if (ERRORS.is(error, 'CLAIM_LOST')) return undefined;
         if (!isPassing(error) || attempt === TRIES) {
           this.#logger.warn(
-            { reason: String(error) },
+            { ...taskFields(task), reason: String(error) },
             'The end of a task could not be written; its lease will end',
           );
           return undefined;

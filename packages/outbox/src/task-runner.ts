@@ -6,6 +6,7 @@ import { ExternalRunner } from './external-runner.js';
 import type { ResolvedOutboxOptions } from './options.js';
 import type { ClaimedTask, TaskStore } from './postgres/task-store.js';
 import type { DagRegistry } from './registry.js';
+import { taskFields } from './rules/log-fields.js';
 import type { StopSwitch } from './stop-switch.js';
 import { TaskAdditions } from './task-additions.js';
 import { TaskEndings } from './task-endings.js';
@@ -79,7 +80,7 @@ export class TaskRunner {
       ? this.#transactional.run(task, handler, parts, onStart)
       : this.#outcomes.returned(task);
     result.then(settled, (error: unknown) => {
-      const fields = { task: task.taskKey, batch: task.batchId, reason: printable(error) };
+      const fields = { ...taskFields(task), reason: printable(error) };
       this.#logger.error(fields, 'A task could not be settled');
       settled('lost');
     });

@@ -81,7 +81,10 @@ export interface TaskReturn {
 
 /** A claim whose lease has expired. */
 export interface ExpiredTask
-  extends Pick<ClaimedTask, 'id' | 'claimId' | 'batchId' | 'taskKey' | 'handler' | 'lost' | 'onFailure'> {}
+  extends Pick<
+    ClaimedTask,
+    'id' | 'claimId' | 'batchId' | 'taskKey' | 'handler' | 'lost' | 'onFailure' | 'traceparent'
+  > {}
 
 /** Who claims. */
 export interface Claimer {

@@ -147,6 +147,17 @@ export const pusherSuite: ContractSuite = (home, kind) => {
     isHeld.open();
   });
 
+  it('outbox OB-5: whoever listens in this process is told of a batch that was made, once, and of none that may not be', async () => {
+    const dag = home().dag({ a: task({ run: idle }) });
+    await using outbox = await home().starter([dag]);
+    const started: unknown[] = [];
+    outbox.events.on('started', (event) => void started.push(event));
+    const { id } = await outbox.pusher.start(dag.name, 'k', {}, { tenant: 'acme' });
+    await outbox.pusher.start(dag.name, 'k', {}, { tenant: 'acme' });
+    await home().database.transaction((tx) => outbox.pusher.start(dag.name, 'theirs', {}, { tx }));
+    expect(started).toEqual([{ id, tenant: 'acme', dag: dag.name, bizKey: 'k' }]);
+  });
+
   it('outbox OB-5: two tenants with the same key never meet', async () => {
     const dag = home().dag({ a: task({ run: idle }) });
     await using outbox = await home().starter([dag]);

@@ -162,6 +162,8 @@ export function schedulesSuite(home: () => Home): void {
         a: task({ run: ({ payload, batch }) => ({ payload, batch }) }),
       });
       await using outbox = await home().outbox([dag]);
+      const started: unknown[] = [];
+      outbox.events.on('started', (event) => void started.push(event));
       const input = {
         name: 'works',
         tenant: 'ACME',
@@ -179,6 +181,7 @@ export function schedulesSuite(home: () => Home): void {
       const batch = await home().ended(outbox, id);
       expect(batch).toMatchObject({ status: 'DONE', tenant: 'ACME', schedule: 'works', runNo: 1 });
       expect(batch.bizKey).toMatch(/^works@\d{4}-06-01T03:00:00\.000Z$/);
+      expect(started).toEqual([{ id, tenant: 'ACME', dag: dag.name, bizKey: batch.bizKey }]);
       const ran = await outbox.batches.task(id, 'a');
       expect(ran.result).toMatchObject({ payload: { deep: { n: 1 } }, batch: { bizKey: batch.bizKey } });
     });
