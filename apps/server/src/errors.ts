@@ -64,8 +64,13 @@ export const ERRORS = defineErrors('server', {
     retryable: true,
   },
   STREAMS_FULL: {
-    message: '{streams} streams of events are open, the most there may be (limits.streamsMax)',
+    message: '{streams} streams of events are open, the most there may be ({limit})',
     status: 429,
+    retryable: true,
+  },
+  BODY_TIMEOUT: {
+    message: 'The body was not complete after {ms} ms (limits.uploadStallMs)',
+    status: 408,
     retryable: true,
   },
   SERVER_STOPPING: {

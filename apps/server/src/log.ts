@@ -36,17 +36,23 @@ export function createLog(options: {
   return pino({ level, base: null, formatters, timestamp: pino.stdTimeFunctions.isoTime }, { write });
 }
 
+/** A log that says which lines it would not write: some parts have one per job. */
+export interface LevelledLogger extends Logger {
+  isLevelEnabled(level: 'debug' | 'info' | 'warn' | 'error'): boolean;
+}
+
 /**
  * The log as the parts write to it.
  * @param log - of the server.
  */
-export function partLog(log: Pino): Logger {
+export function partLog(log: Pino): LevelledLogger {
   return {
     debug: (fields, message) => log.debug(fields, message),
     info: (fields, message) => log.info(fields, message),
     warn: (fields, message) => log.warn(fields, message),
     error: (fields, message) => log.error(fields, message),
     child: (fields) => partLog(log.child(fields)),
+    isLevelEnabled: (level) => log.isLevelEnabled(level),
   };
 }
 

@@ -24,6 +24,7 @@ describe('the package', () => {
       'DEFAULT_RELIABLE_QUEUE_CONFIG',
       'DEFAULT_WATCHER_CONFIG',
       'DEFAULT_WORKER_POOL_CONFIG',
+      'DURATION_BOUNDS_MS',
       'DeadLetterService',
       'Dispatcher',
       'ERRORS',
@@ -55,10 +56,15 @@ describe('the package', () => {
       'Worker',
       'WorkerPool',
       'WorkerState',
+      'checkRequestId',
       'defineAggregator',
       'defineProcessor',
+      'durationStatistics',
+      'effectiveWeight',
       'engineServices',
       'hasEnded',
+      'newHistogram',
+      'recordDuration',
       'resolveBulkActionConfig',
     ]);
   });

@@ -10,6 +10,7 @@ import type { ResolvedOrchestratorOptions } from './options.js';
 import { Outcome } from './outcome.js';
 import type { ExecuteAnswer, Settlement } from './ports.js';
 import { endingOf, judgeOutcome } from './rules/judge-outcome.js';
+import { operationFields } from './rules/log-fields.js';
 import { isTerminal } from './states.js';
 
 /** Told of what became of operations that ran here. */
@@ -178,7 +179,7 @@ export class Attempts {
       await executor.backings?.get(traits.kind)?.cancel({ opId, tenant, domain, eventType });
     } catch (error) {
       logger.warn(
-        { opId, reason: String(error) },
+        { ...operationFields(envelope), reason: String(error) },
         'Work that may have been handed over could not be called off',
       );
     }
@@ -278,8 +279,9 @@ export class Attempts {
     this.#pollTimer = isNeeded ? this.#pollLater() : undefined;
   }
 
-  #fields({ operation: { opId, envelope } }: HeldRun): object {
+  #fields({ operation: { envelope } }: HeldRun): object {
     const { domain, eventType, bizKey } = envelope.command;
-    return { opId, domain, eventType, bizKey, route: routeOf(envelope.command) };
+    const route = routeOf(envelope.command);
+    return { ...operationFields(envelope), domain, eventType, bizKey, route };
   }
 }

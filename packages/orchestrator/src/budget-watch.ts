@@ -2,6 +2,7 @@ import type { OrchestratorEvents } from './events.js';
 import type { Envelope } from './model.js';
 import type { OpId } from './op-id.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
+import { operationFields } from './rules/log-fields.js';
 
 /** A call whose operation has not ended. */
 interface OpenCall {
@@ -45,7 +46,7 @@ export class BudgetWatch {
     if (share < NEAR_FROM || share > NEAR_TO) return;
     const { domain, eventType, bizKey } = envelope.command;
     logger.warn(
-      { opId, domain, eventType, bizKey, elapsedMs, budgetMs },
+      { ...operationFields(envelope), domain, eventType, bizKey, elapsedMs, budgetMs },
       'Operation ended about when its time budget did',
     );
   }

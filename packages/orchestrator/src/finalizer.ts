@@ -1,6 +1,7 @@
 import { Repeating } from '@millrace/foundation';
 import type { Operation } from './model.js';
 import type { OrchestratorParts } from './parts.js';
+import { operationFields } from './rules/log-fields.js';
 import { isTerminal } from './states.js';
 
 const FINALIZED_AT_ONCE = 100;
@@ -70,7 +71,7 @@ export class Finalizer {
       } catch (error) {
         // One whose backing does not answer must not keep the others waiting.
         options.logger.warn(
-          { opId: operation.opId, reason: String(error) },
+          { ...operationFields(operation), reason: String(error) },
           'An outcome could not be made final yet',
         );
       }

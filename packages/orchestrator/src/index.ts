@@ -51,6 +51,7 @@ export type {
   Executor,
   NewOperation,
   Notices,
+  OpenCounts,
   OperationCounts,
   OperationStore,
   Reaped,

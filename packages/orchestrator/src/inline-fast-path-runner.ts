@@ -4,6 +4,7 @@ import {
   MillraceError,
   NO_TENANT,
   printable,
+  traceIdOf,
   within,
 } from '@millrace/foundation';
 import { BudgetWatch } from './budget-watch.js';
@@ -16,10 +17,10 @@ import type { OrchestratorOptions, ResolvedOrchestratorOptions } from './options
 import type { Orchestrator, SubmitOptions } from './orchestrator.js';
 import { type OrchestratorParts, openParts } from './parts.js';
 import type { AcceptAnswer, NewOperation } from './ports.js';
+import { operationFields } from './rules/log-fields.js';
 import { isTerminal } from './states.js';
 
 const TENANT = /^[A-Za-z0-9._:-]{0,128}$/;
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]{0,40})?$/;
 /** A caller that was refused for a reason that passes is asked to come again after so long. */
 const REFUSED_RETRY_MS = 1_000;
 /** Callers choose the names of routes that do not exist; they must not choose the labels of metrics. */
@@ -205,9 +206,16 @@ export class InlineFastPathRunner implements Orchestrator {
     return budgetMs - (this.#options.clock.monotonicMs() - calledAt);
   }
 
-  #fields({ envelope: { opId, command, tenant } }: Call): object {
+  #fields({ envelope }: Call): object {
+    const { command, tenant } = envelope;
     const { domain, eventType, bizKey } = command;
-    return { opId, domain, eventType, bizKey, ...(tenant !== NO_TENANT && { tenant }) };
+    return {
+      ...operationFields(envelope),
+      domain,
+      eventType,
+      bizKey,
+      ...(tenant !== NO_TENANT && { tenant }),
+    };
   }
 }
 
@@ -219,5 +227,5 @@ function requireTenant(tenant: unknown): void {
 }
 
 /** Comes from outside, and work must not fail for it: what is no trace context is none. */
-const traceOf = (traceparent: unknown): string | undefined =>
-  typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined;
+const traceOf = (traceparent: string | undefined): string | undefined =>
+  traceIdOf(traceparent) === undefined ? undefined : traceparent;

@@ -6,7 +6,8 @@ import type { Operation, OperationFilter, Page } from './model.js';
 import { OpId } from './op-id.js';
 import { Outcome } from './outcome.js';
 import type { OrchestratorParts } from './parts.js';
-import type { OperationCounts } from './ports.js';
+import type { OpenCounts, OperationCounts } from './ports.js';
+import { operationFields } from './rules/log-fields.js';
 import { foretellMs, type RouteDurations, withDuration } from './rules/route-durations.js';
 import { isTerminal } from './states.js';
 
@@ -124,9 +125,14 @@ export class Operations {
     return this.#parts.options.store.views.list(filter, limit, cursor);
   }
 
-  /** How many there are. */
+  /** How many there are. Those that have ended are counted one by one: not for every second. */
   counts(): Promise<OperationCounts> {
     return this.#parts.options.store.views.counts();
+  }
+
+  /** How many have not ended; as cheap as these are few. */
+  openCounts(): Promise<OpenCounts> {
+    return this.#parts.options.store.views.openCounts();
   }
 
   /**
@@ -139,11 +145,12 @@ export class Operations {
   async cancel(opId: string, scope: TenantScope = {}): Promise<Operation> {
     const { options, attempts, waits, events } = this.#parts;
     const { store, logger } = options;
-    const { opId: id } = await this.get(opId, scope);
+    const found = await this.get(opId, scope);
+    const { opId: id } = found;
     const error = ERRORS.create('CANCELLED', {});
     const answer = await store.repairs.cancel(id, Outcome.fail(error.code, error.message));
     if (answer.kind === 'unknown') throw ERRORS.create('OPERATION_NOT_FOUND', { opId: id });
-    logger.info({ opId: id, became: answer.kind }, 'Operation cancelled');
+    logger.info({ ...operationFields(found), became: answer.kind }, 'Operation cancelled');
     if (answer.kind === 'ahead')
       return (await this.#finalizer.finalize(answer.operation)) ?? answer.operation;
     if (answer.kind === 'cancelled') {

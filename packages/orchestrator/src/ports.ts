@@ -13,7 +13,7 @@ import type {
 } from './model.js';
 import type { OpId } from './op-id.js';
 import type { FailOutcome, Outcome, RetryOutcome } from './outcome.js';
-import type { OperationState } from './states.js';
+import type { OpenState, OperationState } from './states.js';
 
 // ── The executor: who does the work ──────────────────────────────────────────────────────────────────────────
 
@@ -226,6 +226,13 @@ export interface OperationCounts {
   readonly oldestDueMs: number;
 }
 
+/** How many operations there are that have not ended. */
+export interface OpenCounts {
+  readonly byState: Readonly<Record<OpenState, number>>;
+  /** As of OperationCounts. */
+  readonly oldestDueMs: number;
+}
+
 /** Questions. */
 export interface Views {
   get(opId: OpId): Promise<Operation | undefined>;
@@ -236,7 +243,10 @@ export interface Views {
   watch(opIds: readonly OpId[], waitMs: number): Promise<readonly Operation[]>;
   /** Newest first. */
   list(filter: OperationFilter, limit: number, cursor: string | undefined): Promise<Page<Operation>>;
+  /** Looks at all operations, those that have ended too. */
   counts(): Promise<OperationCounts>;
+  /** Looks at those only that have not ended. */
+  openCounts(): Promise<OpenCounts>;
 }
 
 /** Hints between instances; they may be lost. */

@@ -1,6 +1,7 @@
 import { Repeating } from '@millrace/foundation';
 import type { Operation } from './model.js';
 import type { OrchestratorParts } from './parts.js';
+import { operationFields } from './rules/log-fields.js';
 
 const REAPED_AT_ONCE = 100;
 
@@ -48,7 +49,8 @@ export class Reaper {
       const reaped = await store.repairs.reap(REAPED_AT_ONCE);
       for (const { operation, became, waited } of reaped) {
         const { opId, attempts } = operation;
-        logger.warn({ opId, attempts, became }, 'An operation was freed of an instance that fell silent');
+        const fields = { ...operationFields(operation), attempts, became };
+        logger.warn(fields, 'An operation was freed of an instance that fell silent');
         events.emit('repaired', { by: 'reaper', opId, became });
         if (became === 'failed') {
           await this.#callOff(operation);
@@ -65,13 +67,13 @@ export class Reaper {
   /** Work that may have been handed over before its instance died is of no use any more. */
   async #callOff(operation: Operation): Promise<void> {
     const { executor, logger } = this.#parts.options;
-    const { opId, domain, eventType } = operation;
+    const { domain, eventType } = operation;
     try {
       const kind = executor.traits?.({ domain, eventType, bizKey: '', idemKey: '', payload: null }).kind;
       if (kind !== undefined) await executor.backings?.get(kind)?.cancel(operation);
     } catch (error) {
       logger.warn(
-        { opId, reason: String(error) },
+        { ...operationFields(operation), reason: String(error) },
         'Work that may have been handed over could not be called off',
       );
     }

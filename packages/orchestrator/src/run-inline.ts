@@ -5,6 +5,7 @@ import type { Attempt } from './ports.js';
 import type { PreparedRoute } from './prepared-route.js';
 import type { Permit } from './protection/protection.js';
 import type { InlineContext } from './routes.js';
+import { operationFields } from './rules/log-fields.js';
 import { outcomeOfError } from './rules/outcome-of-error.js';
 
 /** One try of an inline route. */
@@ -75,7 +76,7 @@ export class RunInline {
       // Made when a handler wants it: most write nothing.
       get log() {
         const { domain, eventType, bizKey } = command;
-        return logger.child({ opId, domain, eventType, bizKey });
+        return logger.child({ ...operationFields(envelope), domain, eventType, bizKey });
       },
     };
   }

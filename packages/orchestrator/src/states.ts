@@ -16,6 +16,9 @@ export type OperationState = 'PENDING' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED';
 /** How an operation can end. */
 export type FinalState = 'COMPLETED' | 'FAILED';
 
+/** States that an operation leaves again. */
+export type OpenState = Exclude<OperationState, FinalState>;
+
 /** All states, in the order of a life. */
 export const OPERATION_STATES: readonly OperationState[] = ['PENDING', 'IN_PROGRESS', 'COMPLETED', 'FAILED'];
 

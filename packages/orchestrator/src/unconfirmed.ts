@@ -3,6 +3,7 @@ import type { Attempts } from './attempts.js';
 import type { Envelope, RouteTraits } from './model.js';
 import type { OpId } from './op-id.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
+import { operationFields } from './rules/log-fields.js';
 
 /** A command whose acceptance nobody has confirmed. */
 interface Unconfirmed {
@@ -68,7 +69,10 @@ export class UnconfirmedCommands {
         const command = this.#commands.get(opId);
         this.#commands.delete(opId);
         if (!command || owned !== owner || state !== 'PENDING' || attempts !== 1) continue;
-        logger.info({ opId }, 'An operation was accepted although nobody could confirm it; it is run now');
+        logger.info(
+          operationFields(command.envelope),
+          'An operation was accepted although nobody could confirm it; it is run now',
+        );
         this.#attempts.begin({ opId, token: FIRST_TOKEN, attempt: 1, refusals: 0, ...command });
       }
     } catch (error) {

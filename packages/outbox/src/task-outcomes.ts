@@ -159,9 +159,7 @@ export class TaskOutcomes {
     how: Omit<TaskReturn, 'id' | 'claimId' | 'batchId'>,
   ): Promise<TaskResult> {
     const { id, claimId, batchId } = task;
-    const outcome = await this.#insist(task, () =>
-      this.#tasks.giveBack([{ id, claimId, batchId, ...how }]),
-    );
+    const outcome = await this.#insist(task, () => this.#tasks.giveBack([{ id, claimId, batchId, ...how }]));
     if (!outcome?.ready.has(id) && !outcome?.cancelled.has(id)) return 'lost';
     this.#afterEnd(how.delayMs === 0 ? outcome.ready.size : 0);
     if (how.lost) return 'lost';

@@ -7,15 +7,15 @@ import {
   type GroupRequest,
   type SubmitGroupAnswer,
 } from '@millrace/contract';
-import { Controller, Inject, Req } from '@nestjs/common';
+import { Controller, Inject, Req, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { PARTS, type ServerParts } from '../compose/parts.js';
-import { ERRORS } from '../errors.js';
 import { callerCaused } from '../http/as-request-error.js';
 import { Ask, type Asked, isNdjson, Serve } from '../http/asked.js';
 import { requestInvalid } from '../http/request-invalid.js';
 import { shownId } from '../http/scope.js';
 import { progressBody } from './bodies.js';
+import { FewJobs } from './few-jobs.js';
 import { groupInput, jobInput } from './given.js';
 import { groupRef } from './group-ref.js';
 import { type Uploaded, type UploadTarget, uploadJobs } from './upload/upload-jobs.js';
@@ -24,6 +24,7 @@ const { submitGroup: SUBMIT, addJobs: ADD } = BULK_ROUTES;
 
 /** New groups and new jobs over HTTP, as JSON or as lines: see BULK_ROUTES of `@millrace/contract`. */
 @Controller()
+@UseGuards(FewJobs)
 export class SubmitController {
   readonly #service: BulkActionService;
   readonly #config: ResolvedBulkActionConfig;
@@ -57,7 +58,6 @@ export class SubmitController {
     if (query.seal !== undefined)
       throw requestInvalid([{ field: 'seal', message: 'belongs into the body, where that is JSON' }]);
     const { jobs = [], seal = body.jobs !== undefined } = body;
-    this.#requireFew(jobs);
     const group = groupInput(body.group, caller, traceparent);
     const { groupId, progress, ...submitted } = await callerCaused(() =>
       this.#service.submitBulk(group, jobs.map(jobInput), { requestId, seal }),
@@ -78,7 +78,6 @@ export class SubmitController {
       });
       return { groupId: shownId(caller, groupId), added, known, registered };
     }
-    this.#requireFew(body.jobs);
     const added = await callerCaused(() =>
       this.#service.addJobs(groupId, body.jobs.map(jobInput), { requestId }),
     );
@@ -119,11 +118,6 @@ export class SubmitController {
       limits: config.limits,
       payloadBytesMax,
     });
-  }
-
-  #requireFew({ length }: readonly unknown[]): void {
-    const max = this.#parts.config.limits.jobsPerRequest;
-    if (length > max) throw ERRORS.create('JOBS_TOO_MANY', { max, limit: 'limits.jobsPerRequest' });
   }
 }
 

@@ -16,13 +16,16 @@ const Limits = z.strictObject({
     .describe('The most lines of one application/x-ndjson body; more is answered 413.'),
   uploadStallMs: durationMs
     .default(60_000)
-    .describe('A sender of an application/x-ndjson body that is silent for so long is cut off.'),
+    .describe('A sender of an application/x-ndjson body that is silent for so long is cut off; any other body must be complete by then.'),
   streamsMax: positive
     .default(1_000)
     .describe('Streams of events that may be open at once; more are answered 429.'),
+  streamsPerKey: positive
+    .default(250)
+    .describe('Streams of events that one key may have open at once; more are answered 429.'),
   streamStallMs: durationMs
     .default(30_000)
-    .describe('A client of a stream that takes nothing for so long is dropped.'),
+    .describe('A client that takes nothing of a stream or of an answer for so long is dropped.'),
   requestsPerSecond: count
     .default(2_000)
     .describe(

@@ -49,6 +49,7 @@ export class ChangeAnnouncer implements OnApplicationBootstrap, OnApplicationShu
     const batch = (tenant: string, id: string) => this.#note({ kind: 'batches', tenant, id });
     const operation = (tenant: string, id: string) => this.#note({ kind: 'operations', tenant, id });
     this.#unlisten = [
+      outbox.events.on('started', ({ tenant, id }) => batch(tenant, id)),
       outbox.events.on('task', ({ tenant, batchId }) => batch(tenant, batchId)),
       outbox.events.on('batch', ({ tenant, id }) => batch(tenant, id)),
       orchestrator.events.on('accepted', ({ tenant, opId }) => operation(tenant, opId)),

@@ -7,7 +7,7 @@ const VALUES_MAX = 500;
 const CUT = '…';
 const MASK = '[secret]';
 const SECRET_NAME =
-  /pass(word|wd|phrase)?$|secret|token|authorization|cookie|credential|(api|private|access)[-_]?key/i;
+  /pass(word|wd|phrase)?$|pwd|secret|token|authorization|cookie|credential|(api|private|access)[-_]?key/i;
 
 /**
  * What a body says, short and without secrets: fields that are named like one are masked, and so are the texts given, wherever they stand.

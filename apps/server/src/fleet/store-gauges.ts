@@ -38,7 +38,7 @@ export class StoreGauges {
       return { ready, processing, oldestReadyAgeMs };
     });
     this.#operations = new Look(clock, async () => {
-      const { byState } = await operations.counts();
+      const { byState } = await operations.openCounts();
       return byState.PENDING + byState.IN_PROGRESS;
     });
   }

@@ -1,4 +1,5 @@
 import { fieldErrorsOf, type HttpRoute, type RouteSpec } from '@millrace/contract';
+import { traceIdOf } from '@millrace/foundation';
 import {
   applyDecorators,
   createParamDecorator,
@@ -24,8 +25,6 @@ export interface Asked<R extends RouteSpec> {
   /** W3C trace context, where it is well formed. */
   readonly traceparent: string | undefined;
 }
-
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /**
  * Serves a row of the table of routes: its method, its path, its status.
@@ -75,7 +74,7 @@ function readAsked(request: FastifyRequest): Asked<RouteSpec> {
  */
 export function traceparentOf({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
   const { traceparent } = headers;
-  return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined;
+  return typeof traceparent === 'string' && traceIdOf(traceparent) !== undefined ? traceparent : undefined;
 }
 
 /** The content type of bodies that are lines of JSON. */
@@ -90,7 +89,17 @@ export const isNdjson = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean 
 
 function checked(schema: z.ZodType | undefined, value: unknown): unknown {
   if (!schema) return undefined;
-  const { success, data, error } = schema.safeParse(value ?? {});
+  const { success, data, error } = parsed(schema, value ?? {});
   if (success) return data;
   throw requestInvalid(fieldErrorsOf(error.issues));
+}
+
+function parsed(schema: z.ZodType, value: unknown): z.ZodSafeParseResult<unknown> {
+  try {
+    return schema.safeParse(value);
+  } catch (error) {
+    // Of a list of a million zod hands all mistakes on as arguments of one call.
+    if (!(error instanceof RangeError)) throw error;
+    throw requestInvalid([{ field: '', message: 'has more mistakes than can be told' }]);
+  }
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
@@ -6,10 +7,11 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerConfig } from '../config/model.js';
 import { ERRORS } from '../errors.js';
-import { NDJSON } from './asked.js';
 import { callerOf } from './caller-of.js';
 import { addGate, type GateEnvironment } from './gate.js';
+import { guardAnswers } from './guard-answers.js';
 import { observeRequests, type RequestObservers } from './observe-requests.js';
+import { readBodies } from './read-bodies.js';
 import { routeOf } from './route-of.js';
 
 /** Longer than any id, as a URL writes it. */
@@ -36,7 +38,8 @@ export async function createAdapter(environment: HttpEnvironment): Promise<Fasti
     routerOptions: { maxParamLength: PARAMETER_CHARACTERS_MAX },
     requestTimeout: 0,
     connectionTimeout: 0,
-    http: { headersTimeout: HEAD_TIMEOUT_MS },
+    // Node would answer without a Host by itself, with an empty body; the gate says what is wrong.
+    http: { headersTimeout: HEAD_TIMEOUT_MS, requireHostHeader: false },
     frameworkErrors: (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) => {
       const problem = problemOf(error.statusCode ?? 400, 'BAD_REQUEST', 'The address cannot be read');
       reply.code(problem.status).type(PROBLEM_CONTENT_TYPE).send(JSON.stringify(problem));
@@ -44,9 +47,10 @@ export async function createAdapter(environment: HttpEnvironment): Promise<Fasti
     clientErrorHandler: answerUnreadable,
   });
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
-  fastify.removeContentTypeParser('text/plain');
-  fastify.addContentTypeParser(NDJSON, (_request, payload, done) => done(null, payload));
+  fastify.server.on('checkExpectation', refuseExpectation);
   observeRequests(fastify, environment);
+  readBodies(fastify, environment);
+  guardAnswers(fastify, environment);
   addGate(fastify, environment);
   await fastify.register(helmet, HEADERS);
   if (limits.requestsPerSecond > 0) await fastify.register(rateLimit, rateLimitOf(limits.requestsPerSecond));
@@ -81,8 +85,9 @@ const rateLimitOf = (max: number) => ({
   max,
   timeWindow: 1_000,
   keyGenerator: (request: FastifyRequest) => {
-    const { name } = callerOf(request);
-    return name === 'local' || name === 'anybody' ? request.ip : `key ${name}`;
+    const { name, tenant } = callerOf(request);
+    // Two customers may have named their keys alike.
+    return name === 'local' || name === 'anybody' ? request.ip : `key ${tenant ?? ''}/${name}`;
   },
   allowList: (request: FastifyRequest) => routeOf(request.method, request.routeOptions.url)?.role === 'none',
   errorResponseBuilder: () => ERRORS.create('TOO_MANY_REQUESTS', { max }, { retryAfterMs: 1_000 }),
@@ -90,6 +95,13 @@ const rateLimitOf = (max: number) => ({
 
 function problemOf(status: number, code: string, message: string) {
   return toProblem({ status, code, retryable: false, message });
+}
+
+/** `Expect` with anything but `100-continue`: Node would answer without a word. */
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const problem = problemOf(417, 'EXPECTATION_FAILED', 'Nothing but 100-continue can be expected');
+  response.writeHead(417, { 'content-type': PROBLEM_CONTENT_TYPE, connection: 'close' });
+  response.end(JSON.stringify(problem));
 }
 
 /** What is no HTTP at all, or has too long a head: Fastify has no request to answer. */

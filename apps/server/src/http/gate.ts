@@ -1,3 +1,4 @@
+import { BadRequestException, NotFoundException } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ERRORS } from '../errors.js';
 import type { ApiKeys } from '../security/api-keys.js';
@@ -40,17 +41,20 @@ function judge(
   { keys, isEmbedded, draining, streams }: GateEnvironment,
 ): void {
   const hasKeys = keys.size > 0;
+  if (request.headers.host === undefined && request.raw.httpVersion !== '1.0')
+    throw new BadRequestException('The header Host is missing');
   const foreign = originRefusal(request, { hasKeys });
   if (foreign) throw foreign;
   const route = routeOf(request.method, request.routeOptions.url);
-  // Nobody serves it: 404, from what stands behind.
-  if (!route) return;
+  // Here, or whoever stands behind would read the body first, of anybody.
+  if (!route) throw new NotFoundException(`Cannot ${request.method} ${request.url.split('?')[0]}`);
   const caller = hasKeys ? keyOf(request, keys) : LOCAL_CALLER;
   const refusal = refusalOf(route, caller, { isEmbedded });
   if (refusal) throw refusal;
   noteCaller(request, caller ?? ANYBODY);
   if (route.role !== 'none') draining.enter(reply);
-  if (route.streams) streams.enter(reply);
+  // Without keys all callers are one.
+  if (route.streams) streams.enter(reply, hasKeys ? caller : undefined);
 }
 
 /** Who needs no key. */

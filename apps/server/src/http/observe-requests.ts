@@ -1,4 +1,4 @@
-import type { Clock, Logger } from '@millrace/foundation';
+import { type Clock, type Logger, traceIdOf } from '@millrace/foundation';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerMetrics } from '../metrics/server-metrics.js';
 import { traceparentOf } from './asked.js';
@@ -40,7 +40,7 @@ function note(
   const isStream = route?.streams === true;
   const status = raw.writableFinished || (isStream && raw.headersSent) ? raw.statusCode : CALLER_GONE;
   metrics.noteRequest({ method: request.method, route: route?.id, status, ms, isStream });
-  const traceId = traceparentOf(request)?.split('-')[1];
+  const traceId = traceIdOf(traceparentOf(request));
   const fields = {
     method: request.method,
     ...(route && { route: route.id }),

@@ -1,10 +1,13 @@
 import type { Clock } from '@millrace/foundation';
 import type { FastifyReply } from 'fastify';
 import { ERRORS } from '../errors.js';
+import type { Caller } from '../security/caller.js';
 
 /** How many streams there may be, and how patient they are. */
 export interface StreamsOptions {
   readonly streamsMax: number;
+  /** Of one caller. */
+  readonly streamsPerKey: number;
   /** A client that takes nothing for so long is dropped. */
   readonly streamStallMs: number;
 }
@@ -14,6 +17,7 @@ const LOOKS_PER_STALL = 4;
 
 interface Open {
   readonly raw: FastifyReply['raw'];
+  readonly caller: Caller | undefined;
   /** How much the system has taken for the client, and since when no more. */
   taken: number;
   since: number;
@@ -52,12 +56,17 @@ export class Streams {
   /**
    * Counts a stream until its connection is closed.
    * @param reply - that will carry it.
+   * @param caller - who has opened it; one alone must not take all there may be. undefined: not counted apart.
    * @throws MillraceError `STREAMS_FULL`.
    */
-  enter({ raw }: Pick<FastifyReply, 'raw'>): void {
-    if (this.#open.size >= this.#options.streamsMax)
-      throw ERRORS.create('STREAMS_FULL', { streams: this.#open.size }, { retryAfterMs: 5_000 });
-    const open: Open = { raw, taken: 0, since: this.#clock.monotonicMs() };
+  enter({ raw }: Pick<FastifyReply, 'raw'>, caller?: Caller | undefined): void {
+    const { streamsMax, streamsPerKey } = this.#options;
+    requireRoom(this.#open.size, streamsMax, 'limits.streamsMax');
+    if (caller) {
+      const own = [...this.#open].filter((open) => open.caller === caller).length;
+      requireRoom(own, streamsPerKey, 'of this key, limits.streamsPerKey');
+    }
+    const open: Open = { raw, caller, taken: 0, since: this.#clock.monotonicMs() };
     this.#open.add(open);
     raw.once('close', () => this.#open.delete(open));
     this.#lookLater();
@@ -106,4 +115,8 @@ export class Streams {
       }
     }
   }
+}
+
+function requireRoom(streams: number, max: number, limit: string): void {
+  if (streams >= max) throw ERRORS.create('STREAMS_FULL', { streams, limit }, { retryAfterMs: 5_000 });
 }

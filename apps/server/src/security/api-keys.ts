@@ -56,6 +56,9 @@ function parseKey(text: string, index: number): ApiKey {
   if (!/^[\w.@-]{1,100}$/.test(name)) throw refuse('needs a name of letters, digits and . _ @ -');
   if (!ROLES.some((known) => known === role)) throw refuse(`(${name}) needs the role read, operate or admin`);
   if (tenant === '') throw refuse(`(${name}) has an empty tenant; leave it out for all tenants`);
+  // What the engines take as one: with any other every request of the key would fail.
+  if (tenant !== undefined && !/^[\w.-]{1,128}$/.test(tenant))
+    throw refuse(`(${name}) needs a tenant of letters, digits and . _ -`);
   if (secret.length < SECRET_CHARACTERS_MIN)
     throw refuse(`(${name}) needs a secret of at least ${SECRET_CHARACTERS_MIN} characters`);
   return { caller: Object.freeze({ name, role: role as Caller['role'], tenant }), hash: hashOf(secret) };

@@ -4,7 +4,7 @@ import { defineProcessor } from '@millrace/bulk-action';
 import { WatchEvent } from '@millrace/contract';
 import { defineRoutes, inline } from '@millrace/orchestrator';
 import { defineDag, task } from '@millrace/outbox';
-import { type PostgresSandbox, type RedisSandbox, redisSandbox, until } from '@millrace/testkit';
+import { latch, type PostgresSandbox, type RedisSandbox, redisSandbox, until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AppServices, defineApp } from '../../src/define-app.js';
 import { type Heard, type Listening, listen } from '../chat/sse.js';
@@ -22,6 +22,7 @@ describe('what changes, heard at an instance that does none of the work', () => 
   let worker: TestServer;
   let services: AppServices;
   const open: Listening[] = [];
+  const mayEnd = latch('the task may end');
 
   beforeAll(async () => {
     [sandbox, redis] = await Promise.all([migratedSandbox(), redisSandbox()]);
@@ -38,7 +39,10 @@ describe('what changes, heard at an instance that does none of the work', () => 
             },
           }),
         ],
-        dags: [defineDag('short', { only: task({ run: () => 1 }) })],
+        dags: [
+          defineDag('short', { only: task({ run: () => 1 }) }),
+          defineDag('held', { only: task({ mode: 'external', run: () => mayEnd.promise }) }),
+        ],
         routes: defineRoutes({ 'TEST.ECHO': inline(({ payload }) => payload) }),
       };
     });
@@ -53,6 +57,7 @@ describe('what changes, heard at an instance that does none of the work', () => 
     worker = await serve({ ...shared, role: 'worker' });
   });
   afterAll(async () => {
+    mayEnd.open();
     for (const stream of open) stream.leave();
     await Promise.allSettled([api?.close(), worker?.close()]);
     await Promise.all([sandbox.drop(), redis[Symbol.asyncDispose]()]);
@@ -132,6 +137,16 @@ describe('what changes, heard at an instance that does none of the work', () => 
     expect(root.heard.slice(1).some(({ data }) => data.snapshot?.queues)).toBe(true);
     for (const { event: type, data } of root.heard)
       expect(WatchEvent.parse({ type, data })).toEqual({ type, data });
+  });
+
+  it('tells of a batch when it begins, before any of its tasks has ended', async () => {
+    const [root, ana] = await Promise.all([watch(ADMIN), watch(ANA)]);
+    const { id } = (await post('/api/batches', ANA, { dag: 'held', bizKey: 'k' })).body;
+    for (const { of } of [root, ana]) await until(() => of('batches').includes(id), { what: 'the batch' });
+    expect((await api.send(`/api/batches/${id}`, { key: ANA })).body.batch).toMatchObject({
+      status: 'RUNNING',
+    });
+    mayEnd.open();
   });
 
   it('has no pool where no jobs run, and says so', async () => {

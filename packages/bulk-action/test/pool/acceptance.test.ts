@@ -60,7 +60,10 @@ describe('step 4: acceptance cases', () => {
     await clock.advance(60_000);
     expect(await job('g', 'j1')).toMatchObject({ status: 'FAILED', place: 'DEAD', attempts: 2 });
     expect(linesOf('error')).toMatchObject([
-      { fields: { jobId: 'j1', groupId: 'g', code: 'FIRE' }, message: expect.stringContaining('Dead letter') },
+      {
+        fields: { jobId: 'j1', groupId: 'g', code: 'FIRE' },
+        message: expect.stringContaining('Dead letter'),
+      },
     ]);
     expect(pool.counters).toMatchObject({ success: 0, failed: 1, retries: 1, deadLetters: 1 });
     await pool.stop();

@@ -21,11 +21,9 @@ describe('the trace of work in the log', () => {
     });
     await pool.start();
     const traceparent = contextOf(GROUP);
-    await submit(
-      'g',
-      [jobOf('a'), jobOf('b', { processorType: 'broken', traceparent: contextOf(OWN) })],
-      { traceparent },
-    );
+    await submit('g', [jobOf('a'), jobOf('b', { processorType: 'broken', traceparent: contextOf(OWN) })], {
+      traceparent,
+    });
     await clock.advance(300_000);
     const ofJob = (id: string) => lines.filter(({ fields }) => fields.jobId === id);
     expect(ofJob('a').map(({ message }) => message)).toEqual(['from the handler', 'Job done']);

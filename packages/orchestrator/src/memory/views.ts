@@ -1,7 +1,7 @@
 import type { Clock } from '@millrace/foundation';
 import type { Operation, OperationFilter, Page } from '../model.js';
 import { OpId } from '../op-id.js';
-import type { OperationCounts, Views } from '../ports.js';
+import type { OpenCounts, OperationCounts, Views } from '../ports.js';
 import { type OperationRecord, toOperation } from '../rules/operation-record.js';
 import { noteWait } from '../rules/own-operation.js';
 import { isMatch, type OperationTable } from './operation-table.js';
@@ -44,8 +44,17 @@ export class MemoryViews implements Views {
   }
 
   async counts(): Promise<OperationCounts> {
+    const { counts: byState, deadLetters } = this.#table;
+    return { byState, deadLetters, oldestDueMs: this.#oldestDueMs() };
+  }
+
+  async openCounts(): Promise<OpenCounts> {
+    const { PENDING, IN_PROGRESS } = this.#table.counts;
+    return { byState: { PENDING, IN_PROGRESS }, oldestDueMs: this.#oldestDueMs() };
+  }
+
+  #oldestDueMs(): number {
     const first = this.#table.due.peek();
-    const oldestDueMs = first ? Math.max(0, this.#clock.now() - first.at) : 0;
-    return { byState: this.#table.counts, deadLetters: this.#table.deadLetters, oldestDueMs };
+    return first ? Math.max(0, this.#clock.now() - first.at) : 0;
   }
 }

@@ -25,7 +25,7 @@ export class ProblemFilter implements ExceptionFilter {
     const reply = http.getResponse<HttpReply>();
     const shown = httpError(error) ?? error;
     const problem = toProblem(shown, { instance: pathOf(request) });
-    if (problem.code === 'INTERNAL')
+    if (problem.code === 'INTERNAL' && !isCallerGone(error, reply))
       log.error({ message: 'A request failed unexpectedly', path: problem.instance, error: stackOf(error) });
     if (responseOf(reply).headersSent) return;
     reply.status(problem.status);
@@ -55,6 +55,15 @@ function httpError(error: unknown): object | undefined {
     return { code: name, status, retryable: LATER.includes(status), message };
   } catch {
     return undefined; // Hostile.
+  }
+}
+
+/** Node's error of a request whose connection was closed before its body was complete. */
+function isCallerGone(error: unknown, reply: HttpReply): boolean {
+  try {
+    return responseOf(reply).destroyed && (error as { code?: unknown }).code === 'ECONNRESET';
+  } catch {
+    return false; // Hostile.
   }
 }
 

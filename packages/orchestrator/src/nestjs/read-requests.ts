@@ -1,5 +1,5 @@
 import { type FieldError, fieldErrorsOf, ListQuery, StatusQuery, SubmitRequest } from '@millrace/contract';
-import { printable } from '@millrace/foundation';
+import { printable, traceIdOf } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
 import type { CommandInput, OperationFilter } from '../model.js';
 import { OpId } from '../op-id.js';
@@ -14,7 +14,6 @@ export interface SubmitInput {
 
 /** Longest wait of a long poll: below the time that proxies allow a request, usually 60 s. */
 const LONG_POLL_MAX_MS = 30_000;
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /**
  * Reads a command.
@@ -77,7 +76,7 @@ export function readOpId(text: string): OpId {
  * @param header - its value.
  */
 export const readTraceparent = (header: string | undefined): string | undefined =>
-  header !== undefined && TRACEPARENT.test(header) ? header : undefined;
+  traceIdOf(header) === undefined ? undefined : header;
 
 function checked<T>(
   schema: {

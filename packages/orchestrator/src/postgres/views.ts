@@ -1,17 +1,20 @@
 import type { Operation, OperationFilter, Page } from '../model.js';
 import { OpId } from '../op-id.js';
-import type { OperationCounts, Views } from '../ports.js';
+import type { OpenCounts, OperationCounts, Views } from '../ports.js';
 import { isTerminal } from '../states.js';
 import { type OperationRow, rowToOperation } from './rows.js';
 import type { StatementCalls } from './statement-calls.js';
 
-interface CountsRow {
+interface OpenCountsRow {
   readonly pending: number;
   readonly in_progress: number;
+  readonly oldest_due_ms: number;
+}
+
+interface CountsRow extends OpenCountsRow {
   readonly completed: number;
   readonly failed: number;
   readonly dead_letters: number;
-  readonly oldest_due_ms: number;
 }
 
 /** Questions about operations in PostgreSQL. */
@@ -52,5 +55,11 @@ export class PostgresViews implements Views {
       deadLetters: dead_letters,
       oldestDueMs: oldest_due_ms,
     };
+  }
+
+  async openCounts(): Promise<OpenCounts> {
+    const [row] = await this.#calls.rows<OpenCountsRow>('open-counts', []);
+    const { pending, in_progress, oldest_due_ms } = row as OpenCountsRow;
+    return { byState: { PENDING: pending, IN_PROGRESS: in_progress }, oldestDueMs: oldest_due_ms };
   }
 }

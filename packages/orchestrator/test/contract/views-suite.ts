@@ -98,6 +98,7 @@ export const viewsSuite: StoreSuite = (home) => {
       oldestDueMs: 0,
     };
     expect(await views.counts()).toEqual(none);
+    expect(await views.openCounts()).toEqual({ byState: { PENDING: 0, IN_PROGRESS: 0 }, oldestDueMs: 0 });
     await home().pending();
     await home().running();
     await home().settled(RETRY);
@@ -109,8 +110,11 @@ export const viewsSuite: StoreSuite = (home) => {
       deadLetters: 1,
       oldestDueMs: 0,
     });
+    const open = { byState: { PENDING: 1, IN_PROGRESS: 3 }, oldestDueMs: 0 };
+    expect(await views.openCounts()).toEqual(open);
     await home().moveTime(750);
     expect((await views.counts()).oldestDueMs).toBe(250);
+    expect(await views.openCounts()).toEqual({ ...open, oldestDueMs: 250 });
   });
 
   it('orchestrator FR-4: whoever ends an operation that somebody watches is told so', async () => {

@@ -196,6 +196,9 @@ const repairs: Readonly<Record<string, Draw>> = {
   },
 };
 
+const ifOverdue = ({ oldestDueMs }: { oldestDueMs: number }) =>
+  oldestDueMs > 0 ? 'overdue' : 'none overdue';
+
 const views: Readonly<Record<string, Draw>> = {
   get: (deck) => {
     const opId = anId(deck);
@@ -228,7 +231,13 @@ const views: Readonly<Record<string, Draw>> = {
     verb: 'counts',
     args: undefined,
     run: (store) => store.views.counts(),
-    kindOf: ({ oldestDueMs }: { oldestDueMs: number }) => (oldestDueMs > 0 ? 'overdue' : 'none overdue'),
+    kindOf: ifOverdue,
+  }),
+  openCounts: () => ({
+    verb: 'openCounts',
+    args: undefined,
+    run: (store) => store.views.openCounts(),
+    kindOf: ifOverdue,
   }),
 };
 
@@ -275,5 +284,5 @@ export const WANTED: readonly string[] = [
   ...['released', 'failed', 'failed and released', 'none'].map((kind) => `reap: ${kind}`),
   ...['there', 'gone'].map((kind) => `get: ${kind}`),
   ...['more', 'last'].map((kind) => `list: ${kind}`),
-  ...['overdue', 'none overdue'].map((kind) => `counts: ${kind}`),
+  ...['counts', 'openCounts'].flatMap((verb) => [`${verb}: overdue`, `${verb}: none overdue`]),
 ];

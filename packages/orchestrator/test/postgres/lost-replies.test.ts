@@ -159,6 +159,11 @@ const CASES: Readonly<Record<string, Case>> = {
     lose();
     expect((await home.store.views.counts()).byState.IN_PROGRESS).toBeGreaterThan(0);
   },
+  'open-counts': async (home, lose) => {
+    await home.running();
+    lose();
+    expect((await home.store.views.openCounts()).byState.IN_PROGRESS).toBeGreaterThan(0);
+  },
 };
 
 describe('a reply that is lost after the statement was executed', () => {

@@ -47,30 +47,33 @@ export const runSuite: ContractSuite = (home, kind) => {
     expect(contexts).toHaveLength(3);
   });
 
-  it.each(MODES)('outbox OB-6: every line about a task has its batch, its key and its trace (%s)', async (mode) => {
-    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
-    const dag = home().dag({
-      a: either(mode, { run: ({ log }) => log.info({}, 'from the handler') }),
-      b: either(mode, {
-        run: () => {
-          throw new NonRetryableError('as the test wants');
-        },
-      }),
-    });
-    const { log: logger, lines } = recordingLogger();
-    await using outbox = await home().outbox([dag], { logger });
-    const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
-    const traced = await outbox.pusher.start(dag.name, 'traced', {}, { traceparent });
-    const strange = await outbox.pusher.start(dag.name, 'strange', {}, { traceparent: '00-4bf9-00f0-01' });
-    await home().ended(outbox, traced.id);
-    await home().ended(outbox, strange.id);
-    const about = (id: string) => lines.map(({ fields }) => fields).filter(({ batchId }) => batchId === id);
-    const byKey = (id: string) => new Map(about(id).map((fields) => [fields.taskKey, fields]));
-    expect(byKey(traced.id).get('a')).toEqual({ batchId: traced.id, taskKey: 'a', attempt: 1, traceId });
-    expect(byKey(traced.id).get('b')).toMatchObject({ code: 'NON_RETRYABLE', traceId });
-    expect(byKey(strange.id).get('a')).toEqual({ batchId: strange.id, taskKey: 'a', attempt: 1 });
-    expect(byKey(strange.id).get('b')).not.toHaveProperty('traceId');
-  });
+  it.each(MODES)(
+    'outbox OB-6: every line about a task has its batch, its key and its trace (%s)',
+    async (mode) => {
+      const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+      const dag = home().dag({
+        a: either(mode, { run: ({ log }) => log.info({}, 'from the handler') }),
+        b: either(mode, {
+          run: () => {
+            throw new NonRetryableError('as the test wants');
+          },
+        }),
+      });
+      const { log: logger, lines } = recordingLogger();
+      await using outbox = await home().outbox([dag], { logger });
+      const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
+      const traced = await outbox.pusher.start(dag.name, 'traced', {}, { traceparent });
+      const strange = await outbox.pusher.start(dag.name, 'strange', {}, { traceparent: '00-4bf9-00f0-01' });
+      await home().ended(outbox, traced.id);
+      await home().ended(outbox, strange.id);
+      const about = (id: string) => lines.map(({ fields }) => fields).filter(({ batchId }) => batchId === id);
+      const byKey = (id: string) => new Map(about(id).map((fields) => [fields.taskKey, fields]));
+      expect(byKey(traced.id).get('a')).toEqual({ batchId: traced.id, taskKey: 'a', attempt: 1, traceId });
+      expect(byKey(traced.id).get('b')).toMatchObject({ code: 'NON_RETRYABLE', traceId });
+      expect(byKey(strange.id).get('a')).toEqual({ batchId: strange.id, taskKey: 'a', attempt: 1 });
+      expect(byKey(strange.id).get('b')).not.toHaveProperty('traceId');
+    },
+  );
 
   describe.each(MODES)('results (%s)', (mode) => {
     const results: Record<string, unknown> = {

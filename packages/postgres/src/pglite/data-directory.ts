@@ -6,6 +6,9 @@ import { ERRORS } from '../errors.js';
 /** What every finished data directory has; `global/pg_control` is written last when one is made. */
 const MARKS = ['PG_VERSION', join('global', 'pg_control')];
 
+/** Everything that work carries is in there, and PGlite makes its files for everybody. */
+export const OWNER_ONLY = 0o700;
+
 /**
  * Makes sure that there is a whole database in a directory. A new one is made beside it and renamed when it is finished,
  * so that a crash leaves either none or a whole one. Only for the holder of the directory's lock.
@@ -19,12 +22,13 @@ export async function prepareDirectory(
 ): Promise<void> {
   const parent = dirname(directory);
   const unfinished = `${basename(directory)}.creating-`;
-  mkdirSync(parent, { recursive: true });
+  mkdirSync(parent, { recursive: true, mode: OWNER_ONLY });
   for (const name of readdirSync(parent)) {
     if (name.startsWith(unfinished)) rmSync(join(parent, name), { recursive: true, force: true });
   }
   if (isWhole(directory)) return;
   const inTheMaking = join(parent, `${unfinished}${randomBytes(6).toString('hex')}`);
+  mkdirSync(inTheMaking, { mode: OWNER_ONLY });
   try {
     await create(inTheMaking);
     if (existsSync(directory)) rmdirSync(directory); // Empty, or it would have been refused.

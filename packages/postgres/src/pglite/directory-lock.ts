@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { type CancelTimer, type Clock, type Rng, sleep } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
+import { OWNER_ONLY } from './data-directory.js';
 import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.js';
 
 const BEAT_EVERY_MS = 5_000;
@@ -89,7 +90,7 @@ export class DirectoryLock {
 
 function writeOwn(folder: string, file: string): void {
   for (let left = 3; ; left--) {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: OWNER_ONLY });
     try {
       writeFileSync(file, JSON.stringify(ownIdentity()), { flag: 'wx' });
       return;

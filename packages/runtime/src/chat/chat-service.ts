@@ -26,6 +26,7 @@ import {
   resolveChatServiceOptions,
 } from './options.js';
 import type { ChatRuntime, ChatSessionStore } from './ports.js';
+import { turnFields } from './turn-fields.js';
 
 /** What a ChatService works with; all but the runtime has a default. */
 export interface ChatServiceDependencies {
@@ -284,7 +285,9 @@ export class ChatService implements Service {
 
   async #enqueueTurn(input: TurnInput, signal: AbortSignal): Promise<TaskView> {
     try {
-      return await this.#tasks.enqueue({ key: formatScopedId(input.session), input, signal });
+      const { session } = input;
+      const logFields = turnFields(session);
+      return await this.#tasks.enqueue({ key: formatScopedId(session), input, signal, logFields });
     } catch (error) {
       if (!ERRORS.is(error, 'QUEUE_FULL')) throw error;
       const retryAfterMs = this.#options.queueFullRetryMs;

@@ -1,4 +1,4 @@
-import { type Clock, type MillraceError, systemClock } from '@millrace/foundation';
+import { type Clock, type MillraceError, systemClock, traceIdOf } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
 import { abortError, onAbort } from '../on-abort.js';
 import { EndpointFailure, isDone, refuseFailure, textOf } from './openai-answer.js';
@@ -15,8 +15,6 @@ export interface OpenAiChatRuntimeDependencies {
   readonly fetch?: typeof globalThis.fetch | undefined;
   readonly clock?: Clock | undefined;
 }
-
-const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 
 /** Asks any endpoint that speaks OpenAI's streaming chat completions. */
 export class OpenAiChatRuntime implements ChatRuntime {
@@ -77,7 +75,7 @@ export class OpenAiChatRuntime implements ChatRuntime {
           'content-type': 'application/json',
           accept: 'text/event-stream',
           ...(apiKey !== '' && { authorization: `Bearer ${apiKey}` }),
-          ...(TRACEPARENT.test(turn.traceparent) && { traceparent: turn.traceparent }),
+          ...(traceIdOf(turn.traceparent) !== undefined && { traceparent: turn.traceparent }),
         },
         body: JSON.stringify({ model, messages, stream: true }),
         signal: request.signal,

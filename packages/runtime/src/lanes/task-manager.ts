@@ -327,7 +327,7 @@ export class TaskManager<I, R = unknown> implements Service {
       attempt: 1,
       ...(task.deadline && { deadline: task.deadline }),
       idempotencyKey: task.id,
-      log: this.#log.child({ task: task.id, key: task.key }),
+      log: this.#log.child(fieldsOf(task)),
       emit: (text) => task.stream.write(text),
     };
   }
@@ -344,7 +344,7 @@ export class TaskManager<I, R = unknown> implements Service {
     this.#finished.add(task, this.#clock.monotonicMs());
     this.#cleanUp();
     if (end.status === 'FAILED') {
-      this.#log.warn({ task: task.id, key: task.key, err: end.error }, 'A task failed');
+      this.#log.warn({ ...fieldsOf(task), err: end.error }, 'A task failed');
     }
   }
 
@@ -360,6 +360,12 @@ export class TaskManager<I, R = unknown> implements Service {
     this.#cancelCleanup = this.#clock.setTimer(this.#config.cleanupIntervalMs, again, { unref: true });
   }
 }
+
+const fieldsOf = ({ id, key, logFields }: Pick<Task<unknown, unknown>, 'id' | 'key' | 'logFields'>) => ({
+  taskId: id,
+  key,
+  ...logFields,
+});
 
 const invalid = (option: string, expected: string, given: unknown) =>
   FOUNDATION_ERRORS.create('OPTION_INVALID', {

@@ -15,6 +15,8 @@ export interface TaskRequest<I> {
   readonly signal?: AbortSignal | undefined;
   /** A task that has not started by then fails with `DEADLINE_EXCEEDED`. */
   readonly deadline?: Date | undefined;
+  /** What log lines about the task have besides its id and its key. */
+  readonly logFields?: object | undefined;
 }
 
 /** How a task ended. */
@@ -40,6 +42,7 @@ export class Task<I, R> {
   readonly id: string;
   readonly key: string;
   readonly deadline: Date | undefined;
+  readonly logFields: object | undefined;
   readonly stream: TaskStream;
   readonly #clock: Clock;
   readonly #abort = new AbortController();
@@ -61,6 +64,7 @@ export class Task<I, R> {
     this.id = id;
     this.key = request.key;
     this.deadline = request.deadline;
+    this.logFields = request.logFields;
     this.#input = request.input;
     this.#clock = clock;
     this.#queuedAtMs = clock.now();

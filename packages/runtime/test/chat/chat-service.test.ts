@@ -1,5 +1,5 @@
 import { seededRng } from '@millrace/foundation';
-import { latch, ManualClock } from '@millrace/testkit';
+import { latch, ManualClock, recordingLogger } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ChatService, type ChatServiceDependencies } from '../../src/chat/chat-service.js';
@@ -70,6 +70,29 @@ describe('ChatService', () => {
     });
     const resumed = await chat.stream(session.id, taskId, { fromOffset: 2 });
     expect(brief(await collect(resumed))).toBe('2:hello 3:done');
+  });
+
+  it('a turn that fails is logged with its session, its task and its trace', async () => {
+    const { log, lines } = recordingLogger();
+    const runtime: ChatRuntime = {
+      // biome-ignore lint/correctness/useYield: it fails before it has anything to say.
+      async *processEnqueuedTurn() {
+        throw new Error('as the test wants');
+      },
+    };
+    const { chat, settle } = await startChat({ runtime, log });
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const traced = await chat.createSession({ traceparent: `00-${traceId}-b7ad6b7169203331-01` });
+    const plain = await chat.createSession();
+    const first = await chat.enqueue(traced.id, 'hello');
+    const second = await chat.enqueue(plain.id, 'hello');
+    await settle();
+    const failed = lines.flatMap(({ fields, message }) => (message === 'A task failed' ? [fields] : []));
+    expect(failed).toMatchObject([
+      { sessionId: traced.id, taskId: first.taskId, traceId },
+      { sessionId: plain.id, taskId: second.taskId },
+    ]);
+    expect(failed[1]).not.toHaveProperty('traceId');
   });
 
   it('runtime RT-5: turns of a session run in order; each sees the conversation before it and nothing later', async () => {
