@@ -18,14 +18,33 @@ const PATIENT = [
   ...['failure/backends', 'process/readme'],
   // The smoke runs of these benchmarks.
   ...['outbox', 'orchestrator'],
-].map((name) => `test/**/${name}.serial.test.ts`);
+];
 
-/** `npm test` runs the patient ones beside the chaos scenarios and the others alone; by hand it is all of them. */
+/** These wait for servers that they have stopped, and judge how long everybody else waits, in seconds: two of them at a time. */
+const WAITING = [
+  ...[
+    'failure/outage',
+    'failure/store-down',
+    'failure/processes',
+    'nestjs/shutdown',
+    'sharding/redis-outage',
+  ],
+  ...['pg/outage', 'pg/lost-reply', 'redis/outage', 'cluster-failover', 'health/health', 'process/stopping'],
+];
+
+const filesOf = (names: readonly string[]) => names.map((name) => `test/**/${name}.serial.test.ts`);
+
+/**
+ * `npm test` runs the patient ones beside the chaos scenarios, then the waiting ones, then the others alone; by hand it is all of
+ * them, one after the other.
+ */
 const { MILLRACE_SERIAL } = process.env;
-const include = MILLRACE_SERIAL === 'patient' ? PATIENT : [serialTests];
-const exclude = MILLRACE_SERIAL === 'alone' ? PATIENT : [];
+const isWaiting = MILLRACE_SERIAL === 'waiting';
+const include =
+  MILLRACE_SERIAL === 'patient' ? filesOf(PATIENT) : isWaiting ? filesOf(WAITING) : [serialTests];
+const exclude = MILLRACE_SERIAL === 'alone' ? filesOf([...PATIENT, ...WAITING]) : [];
 
-/** Tests about real time and real processes: one file after the other. */
+/** Tests about real time and real processes. */
 export default defineConfig({
   ...shared,
   test: {
@@ -34,7 +53,8 @@ export default defineConfig({
     projects: projects(include, exclude).map((project) =>
       project.test.name === 'testkit' ? { ...project, test: { ...project.test, isolate: true } } : project,
     ),
-    fileParallelism: false,
+    fileParallelism: isWaiting,
+    maxWorkers: isWaiting ? 2 : 1,
     // Of the few that say they may run side by side.
     maxConcurrency: 2,
     testTimeout: 60_000,

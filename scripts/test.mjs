@@ -56,6 +56,8 @@ async function serialTests(addresses) {
     step('chaos', vitest('chaos', [...SERIAL, 'chaos'], addresses, false)),
     step('patient tests', vitest('patient', [...SERIAL, '!chaos'], patient)),
   ]);
+  const waiting = { ...addresses, MILLRACE_SERIAL: 'waiting' };
+  await step('waiting tests', vitest('waiting', [...SERIAL, '!chaos'], waiting));
   const alone = { ...addresses, MILLRACE_SERIAL: 'alone' };
   await step('serial tests', vitest('serial', [...SERIAL, '!chaos'], alone));
 }

@@ -16,7 +16,9 @@ const Limits = z.strictObject({
     .describe('The most lines of one application/x-ndjson body; more is answered 413.'),
   uploadStallMs: durationMs
     .default(60_000)
-    .describe('A sender of an application/x-ndjson body that is silent for so long is cut off; any other body must be complete by then.'),
+    .describe(
+      'A sender of an application/x-ndjson body that is silent for so long is cut off; any other body must be complete by then.',
+    ),
   streamsMax: positive
     .default(1_000)
     .describe('Streams of events that may be open at once; more are answered 429.'),

@@ -51,8 +51,9 @@ export async function createAdapter(environment: HttpEnvironment): Promise<Fasti
   observeRequests(fastify, environment);
   readBodies(fastify, environment);
   guardAnswers(fastify, environment);
-  addGate(fastify, environment);
+  // Before the gate: what that refuses has these headers, too.
   await fastify.register(helmet, HEADERS);
+  addGate(fastify, environment);
   if (limits.requestsPerSecond > 0) await fastify.register(rateLimit, rateLimitOf(limits.requestsPerSecond));
   return adapter;
 }

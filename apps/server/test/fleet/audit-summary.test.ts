@@ -11,14 +11,14 @@ describe('the summary of a body', () => {
 
   it('has no secrets: not by the name of their field, not where somebody put one', () => {
     const body = {
-      smtp: { password: 'hunter2', user: 'ana' },
+      smtp: { password: 'hunter2', user: 'ana', dbPwd: 'hunter3' },
       headers: [{ Authorization: 'Bearer x' }, { apiKey: ['a', 'b'] }],
       note: `my key is ${SECRET}, really`,
       [SECRET]: 1,
       long: 'x'.repeat(490) + SECRET,
     };
     const text = summaryOf(body, [SECRET]) ?? '';
-    for (const hidden of ['hunter2', 'Bearer x', '"a"', SECRET, SECRET.slice(0, 10)])
+    for (const hidden of ['hunter2', 'hunter3', 'Bearer x', '"a"', SECRET, SECRET.slice(0, 10)])
       expect(text).not.toContain(hidden);
     expect(text).toContain('"user":"ana"');
     expect(text).toContain('my key is [secret], really');

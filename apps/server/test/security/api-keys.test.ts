@@ -30,6 +30,8 @@ describe('API keys', () => {
     `a:read::${SECRETS.read}`,
     `a:read:t:x:${SECRETS.read}`,
     `a b:read:${SECRETS.read}`,
+    `a:read:ac/me:${SECRETS.read}`,
+    `a:read:${'t'.repeat(129)}:${SECRETS.read}`,
   ])('%s is refused, without showing a secret', (text) => {
     const refused = () => new ApiKeys(text);
     expect(refused).toThrow(/key 1/);

@@ -58,7 +58,8 @@ export class PostgresViews implements Views {
   }
 
   async openCounts(): Promise<OpenCounts> {
-    const [row] = await this.#calls.rows<OpenCountsRow>('open-counts', []);
+    // A plan made while there were few would read all that have ended since, for as long as its connection lives.
+    const [row] = await this.#calls.rows<OpenCountsRow>('open-counts', [], { prepared: false });
     const { pending, in_progress, oldest_due_ms } = row as OpenCountsRow;
     return { byState: { PENDING: pending, IN_PROGRESS: in_progress }, oldestDueMs: oldest_due_ms };
   }

@@ -27,6 +27,7 @@ beforeAll(async () => {
     close: async () => {},
   });
   for (const [, call] of VERBS) await call();
+  await operations.store.views.openCounts();
   await database.query(
     inSchema(`INSERT INTO {schema}.operation (op_id, tenant, domain, event_type, biz_key, idem_key, body_hash, payload, kind, attempts_max, on_lost,
       idempotent, state, outcome, accepted_at, started_at, updated_at, ended_at)
@@ -109,5 +110,17 @@ describe('plans that were made while there were no operations', () => {
     const before = await rowsRead();
     await operations.store.repairs.reap(5);
     expect((await rowsRead()) - before).toBeLessThan(OTHERS + 2 * ROWS_MAX);
+  });
+
+  it('orchestrator NFR-1: to count what has not ended, nothing that has is looked at', async () => {
+    await database.query(
+      inSchema(`UPDATE {schema}.operation SET state = 'COMPLETED', outcome = '{"type":"Ok"}', owner = NULL, lease_from = NULL,
+        lease_until = NULL, ended_at = now() WHERE idem_key LIKE 'running %'`),
+    );
+    await database.query(inSchema('VACUUM ANALYZE {schema}.operation'));
+    const before = await rowsRead();
+    const { byState } = await operations.store.views.openCounts();
+    expect(byState.PENDING + byState.IN_PROGRESS).toBeGreaterThan(0);
+    expect((await rowsRead()) - before).toBeLessThan(ROWS_MAX);
   });
 });

@@ -1,9 +1,11 @@
-import { latch } from '@millrace/testkit';
+import { latch, recordingLogger } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { defineDag, type TransactionalContext, task } from '../../src/define-dag.js';
 import { carries, PATIENCE_MS, withWorld, writeEffect } from './world.js';
 
 const once = { retries: 0 } as const;
+const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
 
 describe('a conflict in the transaction of a handler', () => {
   it('outbox OB-7: a deadlock uses up no attempt', () =>
@@ -139,15 +141,17 @@ describe('a handler that takes its connection down', () => {
             }),
           ],
         });
-        if (worker === 0) await outbox.pusher.start('deadly', 'k');
+        if (worker === 0) await outbox.pusher.start('deadly', 'k', {}, { traceparent });
         await died.wait(PATIENCE_MS);
       }
       const proxy = await world.startProxy();
       const replyIsLost = proxy.cutAfterRequest(carries('lock-expired', world.schema));
+      const { log: logger, lines } = recordingLogger();
       const survivor = await world.startOutbox({
         database: world.open({ through: proxy }),
         lostMax,
         leaseMs: 300,
+        logger,
         dags: [
           defineDag('deadly', {
             deadly: task({
@@ -177,6 +181,8 @@ describe('a handler that takes its connection down', () => {
         lost_cnt: lostMax,
       });
       expect(neighbours).toEqual([expect.stringContaining('TASK_LOST')]);
+      const fields = { batchId: batch?.id, taskKey: 'deadly', code: 'TASK_LOST', traceId };
+      expect(lines.filter(({ message }) => message === 'A task failed for good')).toMatchObject([{ fields }]);
       expect(await world.effects()).toHaveLength(1);
     }));
 });

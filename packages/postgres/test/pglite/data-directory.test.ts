@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -40,6 +40,12 @@ describe('prepareDirectory', () => {
     expect(existsSync(join(parent, 'a/b/c/PG_VERSION'))).toBe(true);
   });
 
+  it('lets nobody else in: not into the database, not into what it makes above it', async () => {
+    directory = join(parent, 'new/data');
+    await prepareDirectory(directory, makeDatabase);
+    for (const made of [directory, join(parent, 'new')]) expect(statSync(made).mode & 0o777).toBe(0o700);
+  });
+
   it('removes what a crash in the middle of making one has left, and makes it again', async () => {
     mkdirSync(join(parent, 'data.creating-0badc0de'));
     writeFileSync(join(parent, 'data.creating-0badc0de/PG_VERSION'), '18');
@@ -49,7 +55,7 @@ describe('prepareDirectory', () => {
 
   it('leaves nothing when making one fails', async () => {
     const half = async (where: string) => {
-      mkdirSync(where);
+      writeFileSync(join(where, 'PG_VERSION'), '18');
       throw new Error('disk full');
     };
     expect(await failure(prepareDirectory(directory, half))).toMatchObject({ message: 'disk full' });
