@@ -108,7 +108,10 @@ async function main() {
 
   const { addresses, stop } = await startServers();
   try {
-    await step('parallel tests and coverage', vitest('parallel', ['--coverage'], addresses));
+    const counted = { ...addresses, MILLRACE_PARALLEL: 'counted' };
+    await step('parallel tests and coverage', vitest('parallel', ['--coverage'], counted));
+    const repeating = { ...addresses, MILLRACE_PARALLEL: 'repeating' };
+    await step('repeating tests', vitest('repeating', [], repeating));
     await serialTests(addresses);
   } finally {
     await stop();

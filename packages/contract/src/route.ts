@@ -59,7 +59,10 @@ export interface HttpRoute extends RouteSpec {
  * @param id - of the route; PATHS says where it is.
  * @param spec - the rest.
  */
-export function defineRoute<const S extends RouteSpec>(id: RouteId, spec: S): HttpRoute & S {
+export function defineRoute<const S extends RouteSpec>(
+  id: RouteId,
+  spec: S,
+): S & Pick<HttpRoute, 'id' | 'method' | 'path'> {
   const [method, path] = PATHS[id];
   return { ...spec, id, method, path };
 }

@@ -18,7 +18,9 @@ export const HealthCheck = z.object({
   message: z
     .string()
     .nullable()
-    .describe('What is wrong, and what to do; of one that is well, what could not be looked at. null without a key that is for all tenants.'),
+    .describe(
+      'What is wrong, and what to do; of one that is well, what could not be looked at. null without a key that is for all tenants.',
+    ),
   since: z.iso.datetime().nullable().describe('When it was first seen so; null: it is well.'),
 });
 /** The state of something that a server needs. */

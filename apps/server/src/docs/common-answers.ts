@@ -23,5 +23,10 @@ function commonProblems({ role, tenancy, body, streams }: HttpRoute): Record<num
       (streams ? ' STREAMS_FULL: too many streams are open.' : ''),
     503: 'SERVER_STOPPING: send it again, to another instance.',
   };
-  return { ...needsKey, ...(body && { 413: 'The body is larger than limits.bodyBytesMax.' }) };
+  const hasBody = body && {
+    408: 'BODY_TIMEOUT: the body was not complete after limits.uploadStallMs.',
+    413: 'The body is larger than limits.bodyBytesMax.',
+    415: 'The body is of a type that this route does not take.',
+  };
+  return { ...needsKey, ...hasBody };
 }

@@ -112,7 +112,7 @@ describe('bulk over HTTP', () => {
     expect(asked).toMatchObject({ status: 400, body: errors('seal') });
     // A body of lines where there may be none.
     const lines = { body: '{"weight":2}', headers: { 'content-type': 'application/x-ndjson' } };
-    expect(await server.send(`${GROUPS}/g1`, { method: 'PATCH', ...lines })).toMatchObject({ status: 400 });
+    expect(await server.send(`${GROUPS}/g1`, { method: 'PATCH', ...lines })).toMatchObject({ status: 415 });
     expect((await server.send(`${GROUPS}/refused`)).body).toMatchObject({ code: 'GROUP_NOT_FOUND' });
   });
 

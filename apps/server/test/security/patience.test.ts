@@ -53,7 +53,7 @@ describe('a caller who holds up the others', () => {
   });
 
   it('an answer that nobody takes is not kept', async () => {
-    const request = 'GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n';
+    const request = 'GET /api/docs HTTP/1.1\r\nhost: x\r\n\r\n';
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     let isClosed = false;
     socket.on('error', () => {});
@@ -61,7 +61,8 @@ describe('a caller who holds up the others', () => {
       isClosed = true;
     });
     socket.pause();
-    socket.write(request.repeat(400));
+    // As many as may be asked for at once: more than the system takes for somebody who does not read.
+    socket.write(request.repeat(32));
     await until(
       () => {
         // Whoever does not read learns only by writing that nobody is there; an empty line between requests says nothing.
@@ -70,6 +71,26 @@ describe('a caller who holds up the others', () => {
       },
       { what: 'the connection to be closed', intervalMs: 100 },
     );
+  });
+
+  it('nor are answers made for somebody who asks and asks', async () => {
+    const { answer } = open('GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(33));
+    expect(await answer).toBe('');
+  });
+
+  it('a client that goes away is forgotten with all that it asked for, what had to wait for its turn, too', async () => {
+    const get = (path: string) =>
+      `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${SECRETS.admin}\r\n\r\n`;
+    const metric = async (name: string) => {
+      const { body } = await server.send('/metrics', { key: SECRETS.admin });
+      return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(body)?.[1]);
+    };
+    const { socket } = open(get('/api/events') + get('/api/events') + get('/api/caller'));
+    await until(async () => (await metric('sse_clients')) === 2, { what: 'two streams' });
+    socket.destroy();
+    await until(async () => (await metric('sse_clients')) === 0, { what: 'no stream' });
+    // The question itself.
+    await until(async () => (await metric('http_requests_open')) === 1, { what: 'nothing open' });
   });
 
   it('a sender who goes away in the middle of a body is no failure of ours', async () => {

@@ -8,9 +8,12 @@ import { randomKey } from '../system/timing.js';
 /** The routes that a server has. */
 export type ServerRouteId = RouteId & keyof typeof ROUTES;
 
+/** Whether nothing has to be given. */
+type IsFree<T> = undefined extends T ? true : Record<never, never> extends T ? true : false;
+
 /** The members of a request that a route needs; the others may be left out. */
-type Needed<R> = { [K in keyof R as undefined extends R[K] ? never : K]: R[K] } & {
-  [K in keyof R as undefined extends R[K] ? K : never]?: R[K];
+type Needed<R> = { [K in keyof R as IsFree<R[K]> extends true ? never : K]: R[K] } & {
+  [K in keyof R as IsFree<R[K]> extends true ? K : never]?: R[K] | undefined;
 };
 
 /** What a call carries: `params`, `query` and `body`, as far as its route has them. */
