@@ -2,19 +2,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Received, serve, type TestServer } from '../serve.js';
 import { FIXTURE_APP } from './fixture-app.js';
-import { ALL_ROUTES, addressOf, type Ids, SAMPLES } from './samples.js';
-
-const IDS: Ids = {
-  groupId: 'none',
-  jobId: 'none',
-  tenantId: 'none',
-  batchId: '999999',
-  taskKey: 'none',
-  name: 'none',
-  sessionId: 'none',
-  taskId: 'none',
-  opId: '019a0000-0000-7000-8000-000000000000',
-};
+import { ALL_ROUTES, addressOf, NOBODYS, SAMPLES } from './samples.js';
 
 const isPlainObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -37,10 +25,10 @@ describe('what a hostile caller sends', () => {
   it.each(ALL_ROUTES.filter(({ body }) => body).map(({ id }) => [id]))(
     '%s refuses a field that it does not know',
     async (id) => {
-      const { body } = SAMPLES[id](IDS);
+      const { body } = SAMPLES[id](NOBODYS);
       const route = ALL_ROUTES.find((one) => one.id === id);
       const surprising = { ...(isPlainObject(body) ? body : {}), surprise: 1 };
-      const answer = await server.send(addressOf(id, IDS), { method: route?.method, body: surprising });
+      const answer = await server.send(addressOf(id, NOBODYS), { method: route?.method, body: surprising });
       expectProblem(answer, 400);
       expect(JSON.stringify(answer.body.errors ?? answer.body.detail)).toContain('surprise');
     },
@@ -50,8 +38,11 @@ describe('what a hostile caller sends', () => {
     '%s refuses a parameter that it does not know',
     async (id) => {
       const route = ALL_ROUTES.find((one) => one.id === id);
-      const { body } = SAMPLES[id](IDS);
-      const answer = await server.send(`${addressOf(id, IDS)}?surprise=1`, { method: route?.method, body });
+      const { body } = SAMPLES[id](NOBODYS);
+      const answer = await server.send(`${addressOf(id, NOBODYS)}?surprise=1`, {
+        method: route?.method,
+        body,
+      });
       expectProblem(answer, 400);
     },
   );

@@ -2,7 +2,7 @@ import { type HttpRoute, PATHS, type RouteId } from '@millrace/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serve, type TestServer } from '../serve.js';
 import { API_KEYS, FIXTURE_APP, SECRETS } from './fixture-app.js';
-import { ALL_ROUTES, addressOf, type Ids, SAMPLES } from './samples.js';
+import { ALL_ROUTES, addressOf, NOBODYS, SAMPLES } from './samples.js';
 
 /** Whoever may do these may do anything. */
 const ADMIN: readonly RouteId[] = [
@@ -18,18 +18,6 @@ function neededOf({ id, method }: HttpRoute): 'none' | 'read' | 'operate' | 'adm
   if (ADMIN.includes(id)) return 'admin';
   return method === 'GET' ? 'read' : 'operate';
 }
-
-const NOBODYS: Ids = {
-  groupId: 'none',
-  jobId: 'none',
-  tenantId: 'none',
-  batchId: '999999',
-  taskKey: 'none',
-  name: 'none',
-  sessionId: 'none',
-  taskId: 'none',
-  opId: '019a0000-0000-7000-8000-000000000000',
-};
 
 describe('keys and roles', () => {
   let server: TestServer;

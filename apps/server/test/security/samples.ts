@@ -19,6 +19,19 @@ export interface Ids {
   readonly opId: string;
 }
 
+/** Ids that nothing has. */
+export const NOBODYS: Ids = {
+  groupId: 'none',
+  jobId: 'none',
+  tenantId: 'none',
+  batchId: '999999',
+  taskKey: 'none',
+  name: 'none',
+  sessionId: 'none',
+  taskId: 'none',
+  opId: '019a0000-0000-7000-8000-000000000000',
+};
+
 const NOTHING: Sample = {};
 
 /** For every route a request that its schemas accept. A route without one fails the tests that go through all of them. */
