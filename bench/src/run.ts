@@ -119,7 +119,7 @@ function print(bench: Bench, results: readonly RowResult[], smoke: boolean): voi
       ]);
   console.log(`\nbench ${bench.name}${smoke ? ' (smoke: one short iteration, bars not judged)' : ''}`);
   for (const line of bench.settings) console.log(`  ${line}`);
-  console.log(table.toString());
+  if (results.length > 0) console.log(table.toString());
 }
 
 /** The machine and the program versions that a number is worth nothing without. */

@@ -105,13 +105,22 @@ function refuseExpectation(_request: IncomingMessage, response: ServerResponse):
   response.end(JSON.stringify(problem));
 }
 
+/** By the code of Node's error. */
+const UNREADABLE: Readonly<Record<string, ReturnType<typeof problemOf>>> = {
+  HPE_HEADER_OVERFLOW: problemOf(431, 'HEADERS_TOO_LARGE', 'The head of the request is too large'),
+  ERR_HTTP_REQUEST_TIMEOUT: problemOf(408, 'REQUEST_TIMEOUT', 'The head of the request did not come in time'),
+};
+
 /** What is no HTTP at all, or has too long a head: Fastify has no request to answer. */
 function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  const isLong = error.code === 'HPE_HEADER_OVERFLOW';
-  const problem = isLong
-    ? problemOf(431, 'HEADERS_TOO_LARGE', 'The head of the request is too large')
-    : problemOf(400, 'BAD_REQUEST', 'The request cannot be read');
+  // As Node does: in the middle of another answer this one would be taken for a part of it.
+  const { _httpMessage: under } = socket as { _httpMessage?: ServerResponse | null };
+  if (under?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  const problem = UNREADABLE[error.code ?? ''] ?? problemOf(400, 'BAD_REQUEST', 'The request cannot be read');
   const body = JSON.stringify(problem);
   socket.end(
     `HTTP/1.1 ${problem.status} ${problem.title}\r\ncontent-type: ${PROBLEM_CONTENT_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

@@ -151,6 +151,14 @@ describe('a caller who holds up the others', () => {
     expect(expecting).toMatch(PROBLEM);
   });
 
+  it('nonsense after a request ends the connection, without a second answer inside the first', async () => {
+    const { socket, answer } = open(
+      `GET /api/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${SECRETS.admin}\r\n\r\n`,
+    );
+    socket.once('data', () => socket.write('NONSENSE\r\n\r\n'));
+    expect((await answer).match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+
   it('nobody on the way keeps an answer, but for the documents', async () => {
     const control = async (path: string) =>
       (await server.send(path, { key: SECRETS.acme })).headers.get('cache-control');

@@ -14,7 +14,7 @@ import {
   toWorkError,
 } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
-import type { TaskManagerConfig } from '../lanes/options.js';
+import { resolveTaskManagerConfig, type TaskManagerConfig } from '../lanes/options.js';
 import { TaskManager, type TaskManagerStats } from '../lanes/task-manager.js';
 import type { StreamEvent, TaskView } from '../model.js';
 import { chatTurn, type TurnInput } from './chat-turn.js';
@@ -26,6 +26,7 @@ import {
   resolveChatServiceOptions,
 } from './options.js';
 import type { ChatRuntime, ChatSessionStore } from './ports.js';
+import { TenantRoom } from './tenant-room.js';
 import { turnFields } from './turn-fields.js';
 
 /** What a ChatService works with; all but the runtime has a default. */
@@ -67,6 +68,7 @@ export class ChatService implements Service {
   readonly #clock: Clock;
   readonly #rng: Rng;
   readonly #tasks: TaskManager<TurnInput, void>;
+  readonly #room: TenantRoom;
   /** One message of a session after the other: stored in the order in which their turns were accepted. */
   readonly #accepting = new Map<string, LimitFunction>();
 
@@ -96,6 +98,7 @@ export class ChatService implements Service {
       { name: 'chat', ...tasks },
       { clock, rng, log },
     );
+    this.#room = new TenantRoom(resolveTaskManagerConfig(tasks).queueMaxSize, this.#tasks);
   }
 
   /** How much the lanes hold now. */
@@ -284,16 +287,23 @@ export class ChatService implements Service {
   }
 
   async #enqueueTurn(input: TurnInput, signal: AbortSignal): Promise<TaskView> {
+    const { session } = input;
+    const { tenant } = session;
+    if (!this.#room.allows(tenant)) throw this.#full();
     try {
-      const { session } = input;
       const logFields = turnFields(session);
-      return await this.#tasks.enqueue({ key: formatScopedId(session), input, signal, logFields });
+      const task = await this.#tasks.enqueue({ key: formatScopedId(session), input, signal, logFields });
+      this.#room.note(task.id, tenant);
+      return task;
     } catch (error) {
-      if (!ERRORS.is(error, 'QUEUE_FULL')) throw error;
-      const retryAfterMs = this.#options.queueFullRetryMs;
-      const retryAfterSeconds = Math.ceil(retryAfterMs / 1000);
-      throw ERRORS.create('CHAT_QUEUE_FULL', { retryAfterSeconds }, { cause: error, retryAfterMs });
+      throw ERRORS.is(error, 'QUEUE_FULL') ? this.#full(error) : error;
     }
+  }
+
+  #full(cause?: unknown) {
+    const retryAfterMs = this.#options.queueFullRetryMs;
+    const retryAfterSeconds = Math.ceil(retryAfterMs / 1000);
+    return ERRORS.create('CHAT_QUEUE_FULL', { retryAfterSeconds }, { cause, retryAfterMs });
   }
 
   async #oneAfterTheOther<T>(key: string, accept: () => Promise<T>): Promise<T> {

@@ -124,6 +124,30 @@ describe('ChatService', () => {
     steps.finish('elsewhere');
   });
 
+  it('a tenant that floods the queue leaves room for others', async () => {
+    const { chat, steps, settle } = await startChat({ tasks: { maxWorkers: 1, queueMaxSize: 10 } });
+    const flood = await chat.createSession({ tenant: 'flood' });
+    const calm = await chat.createSession({ tenant: 'calm' });
+    const ask = (session: { id: string; tenant: string }, message: string) =>
+      chat.enqueue(session.id, message, session).then(
+        () => 'accepted',
+        ({ code }) => code,
+      );
+    expect(await ask(flood, 'runs')).toBe('accepted');
+    await settle();
+    const answers: string[] = [];
+    for (let n = 0; n < 12; n++) answers.push(await ask(flood, `flood ${n}`));
+    expect(answers.filter((answer) => answer === 'accepted')).toHaveLength(6);
+    expect(answers.at(-1)).toBe('CHAT_QUEUE_FULL');
+    expect(await ask(calm, 'hello')).toBe('accepted');
+    // What has started takes no room.
+    for (let n = 0; n < 3; n++) {
+      expect(await ask(flood, 'too early')).toBe(n < 2 ? 'CHAT_QUEUE_FULL' : 'accepted');
+      steps.finish(steps.started.at(-1) as string);
+      await settle();
+    }
+  });
+
   it('runtime RT-7: a full queue answers CHAT_QUEUE_FULL with a time, and the message is not stored', async () => {
     const { chat, steps, settle } = await startChat({ tasks: { maxWorkers: 1, queueMaxSize: 1 } });
     const { id } = await chat.createSession();
