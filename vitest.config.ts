@@ -32,8 +32,10 @@ const REPEATING = [
 const { MILLRACE_PARALLEL } = process.env;
 const parallelTests = MILLRACE_PARALLEL === 'repeating' ? REPEATING : ['test/**/*.test.ts'];
 const otherTests = MILLRACE_PARALLEL === 'counted' ? [serialTests, ...REPEATING] : [serialTests];
+const inAllRooms = (patterns: readonly string[]) =>
+  rooms.flatMap((room) => patterns.map((pattern) => `${room}/${pattern}`));
 
-/** One project per workspace; `include` and `exclude` decide between the parallel and the serial run. */
+/** One project per workspace, for the serial run: it is told which to leave out. */
 export function projects(include: string[], exclude: string[]) {
   return rooms
     .filter((root) => existsSync(`${root}/test`))
@@ -53,7 +55,9 @@ export const shared = {
 export default defineConfig({
   ...shared,
   test: {
-    projects: projects(parallelTests, otherTests),
+    // One project for all: the packages stand on each other, and each project would read and load them again.
+    include: inAllRooms(parallelTests),
+    exclude: inAllRooms(otherTests),
     testTimeout: 20_000,
     // A process of its own for every file costs more than most files take: modules are loaded once for each worker.
     isolate: false,

@@ -183,7 +183,7 @@ export class ChatService implements Service {
    * @param message - what the user says; not only spaces.
    * @param caller - who asks.
    * @returns the receipt.
-   * @throws MillraceError `CHAT_SESSION_NOT_FOUND`, `CHAT_MESSAGE_EMPTY`, `CHAT_MESSAGE_TOO_LONG`, `CHAT_QUEUE_FULL` (with
+   * @throws MillraceError `CHAT_SESSION_NOT_FOUND`, `CHAT_MESSAGE_EMPTY`, `CHAT_MESSAGE_TOO_LONG`, `CHAT_QUEUE_FULL` (of all, or of the tenant; with
    * `retryAfterMs`), `QUEUE_CLOSED` after `stop`, `ID_INVALID`; what the store throws.
    */
   async enqueue(sessionId: string, message: string, caller?: ChatCaller): Promise<ChatReceipt> {
