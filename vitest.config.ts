@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { standardDecorators } from './packages/async-utils/test/nestjs/standard/plugin.js';
 
 // Workspaces are tested from source: no build stands between an edit and its test. Vitest hands these to Node as
@@ -32,6 +33,20 @@ const REPEATING = [
 const { MILLRACE_PARALLEL } = process.env;
 const parallelTests = MILLRACE_PARALLEL === 'repeating' ? REPEATING : ['test/**/*.test.ts'];
 const otherTests = MILLRACE_PARALLEL === 'counted' ? [serialTests, ...REPEATING] : [serialTests];
+
+/** Small files with much behind them: begun last, each would have the machine to itself at the end. */
+const LONG =
+  /\/(contract\/(pglite|postgres)|redis\/(acl|differential|lost-replies)|sharding\/redis|failure\/lost-replies|batch\/batch-routes|schedules\/instances|outbox\/test\/registry|congestion\/engine-\w+|simulation|sql-mutants)\.test\.ts$/;
+
+/** Vitest begins with the largest files, for want of anything better to go by. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 const inAllRooms = (patterns: readonly string[]) =>
   rooms.flatMap((room) => patterns.map((pattern) => `${room}/${pattern}`));
 
@@ -58,6 +73,7 @@ export default defineConfig({
     // One project for all: the packages stand on each other, and each project would read and load them again.
     include: inAllRooms(parallelTests),
     exclude: inAllRooms(otherTests),
+    sequence: { sequencer: LongFirst },
     testTimeout: 20_000,
     // A process of its own for every file costs more than most files take: modules are loaded once for each worker.
     isolate: false,

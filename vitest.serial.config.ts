@@ -14,8 +14,7 @@ const PATIENT = [
     'owned-folder',
     'process-table',
   ],
-  // Of the server: what waits for backends that are away, and for people's programs.
-  ...['failure/backends', 'process/readme'],
+  ...['process/readme'],
   // The smoke runs of these benchmarks.
   ...['outbox', 'orchestrator'],
 ];

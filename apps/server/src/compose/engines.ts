@@ -1,3 +1,4 @@
+import type { BulkActionConfig } from '@millrace/bulk-action';
 import { BulkActionEngine, BulkActionModule, BulkActionService } from '@millrace/bulk-action/nestjs';
 import { BatchBacking } from '@millrace/orchestrator/batch';
 import { BulkBacking } from '@millrace/orchestrator/bulk';
@@ -7,6 +8,7 @@ import { OutboxModule } from '@millrace/outbox/nestjs';
 import type { DynamicModule, INestApplicationContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ChatHost } from '../chat/chat-host.js';
+import type { ServerConfig } from '../config/model.js';
 import { callerOf } from '../http/caller-of.js';
 import { gracePlan } from './grace-plan.js';
 import { PARTS, type ServerParts } from './parts.js';
@@ -36,6 +38,20 @@ export async function drainEngines(nest: Pick<INestApplicationContext, 'get'>): 
   ]);
 }
 
+type LimitsGiven = NonNullable<BulkActionConfig['limits']>;
+
+/** Jobs in memory are this process' own: whoever hands in more than it can hold would end it for all. About 1 GB of small jobs. */
+const MEMORY_LIMITS = { queuedJobsMax: 1_000_000, tenantQueuedJobsMax: 500_000 };
+
+/**
+ * How many jobs may wait.
+ * @param config - where they are, and what was set.
+ */
+export const bulkLimits = ({ redisUrl, bulk }: Pick<ServerConfig, 'redisUrl' | 'bulk'>): LimitsGiven => ({
+  ...(redisUrl === undefined && MEMORY_LIMITS),
+  ...(bulk.limits as LimitsGiven),
+});
+
 const graceMs = ({ config }: ServerParts): number => gracePlan(config.gracePeriodMs).workMs;
 
 function bulkModule(parts: ServerParts): DynamicModule {
@@ -44,6 +60,7 @@ function bulkModule(parts: ServerParts): DynamicModule {
   const given = config.bulk as { workerPool?: object; resources?: object };
   return BulkActionModule.register({
     ...given,
+    limits: bulkLimits(config),
     resources: { ...app.resources, ...given.resources },
     workerPool: {
       shutdownGracePeriodMs: graceMs(parts),
