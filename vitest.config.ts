@@ -24,15 +24,19 @@ export const serialTests = 'test/**/*.serial.test.ts';
  * finds nothing more.
  */
 const REPEATING = [
-  ...['congestion/**', 'simulation/**', 'differential/**', 'redis/differential', 'redis/lost-replies'],
+  ...['differential/**', 'redis/differential', 'redis/lost-replies'],
   ...['limits/**', 'fairness/**', 'sharding/redis', 'property/**', 'contract/pglite', 'batch/batch-routes'],
   ...['failure/lost-replies', 'failure/races', 'failure/conflicts', 'failure/retry-races', 'failure/claims'],
 ].map((name) => `test/${name.replace(/\*\*$/, '**/*')}.test.ts`);
 
-/** `npm test` runs these apart from the others, whose lines it counts; by hand it is all of them. */
+/** In these only virtual time passes, however busy the machine is: they run beside what waits for real time. */
+export const virtualTests = ['test/congestion/**/*.test.ts', 'test/simulation/**/*.test.ts'];
+
+/** `npm test` runs all of these apart from the others, whose lines it counts; by hand they are together. */
 const { MILLRACE_PARALLEL } = process.env;
 const parallelTests = MILLRACE_PARALLEL === 'repeating' ? REPEATING : ['test/**/*.test.ts'];
-const otherTests = MILLRACE_PARALLEL === 'counted' ? [serialTests, ...REPEATING] : [serialTests];
+const otherTests =
+  MILLRACE_PARALLEL === 'counted' ? [serialTests, ...REPEATING, ...virtualTests] : [serialTests];
 
 /** Small files with much behind them: begun last, each would have the machine to itself at the end. */
 const LONG =

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { projects, serialTests, shared } from './vitest.config.ts';
+import { projects, serialTests, shared, virtualTests } from './vitest.config.ts';
 
 /** These need the build, servers or processes of their own, but judge no time and no memory. */
 const PATIENT = [
@@ -22,6 +22,7 @@ const PATIENT = [
 /** These wait for servers that they have stopped, and judge how long everybody else waits, in seconds: two of them at a time. */
 const WAITING = [
   ...[
+    'failure/backends',
     'failure/outage',
     'failure/store-down',
     'failure/processes',
@@ -34,14 +35,17 @@ const WAITING = [
 const filesOf = (names: readonly string[]) => names.map((name) => `test/**/${name}.serial.test.ts`);
 
 /**
- * `npm test` runs the patient ones beside the chaos scenarios, then the waiting ones, then the others alone; by hand it is all of
- * them, one after the other.
+ * `npm test` runs the patient ones beside the chaos scenarios, then the waiting ones, both two at a time; then the others alone. By
+ * hand it is all of them, one after the other.
  */
 const { MILLRACE_SERIAL } = process.env;
-const isWaiting = MILLRACE_SERIAL === 'waiting';
-const include =
-  MILLRACE_SERIAL === 'patient' ? filesOf(PATIENT) : isWaiting ? filesOf(WAITING) : [serialTests];
-const exclude = MILLRACE_SERIAL === 'alone' ? filesOf([...PATIENT, ...WAITING]) : [];
+const GROUPS: Readonly<Record<string, string[]>> = {
+  patient: [...filesOf(PATIENT), ...virtualTests],
+  waiting: filesOf(WAITING),
+};
+const group = GROUPS[MILLRACE_SERIAL ?? ''];
+const include = group ?? [serialTests];
+const exclude = MILLRACE_SERIAL === 'alone' ? Object.values(GROUPS).flat() : [];
 
 /** Tests about real time and real processes. */
 export default defineConfig({
@@ -52,8 +56,8 @@ export default defineConfig({
     projects: projects(include, exclude).map((project) =>
       project.test.name === 'testkit' ? { ...project, test: { ...project.test, isolate: true } } : project,
     ),
-    fileParallelism: isWaiting,
-    maxWorkers: isWaiting ? 2 : 1,
+    fileParallelism: group !== undefined,
+    maxWorkers: group ? 2 : 1,
     // Of the few that say they may run side by side.
     maxConcurrency: 2,
     testTimeout: 60_000,

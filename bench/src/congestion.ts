@@ -11,9 +11,9 @@ import { registerBench } from './registry.js';
 
 const WORKERS = 50;
 const PHASE_SECONDS = 30;
-const SMOKE_SECONDS = 0.5;
+const SMOKE_SECONDS = 0.3;
 const DRAWN_SEEDS = ['one', 'two', 'three'];
-const SMOKE_SPEED = 80;
+const SMOKE_SPEED = 130;
 const FOLDER = '.results/bench';
 
 /** A contest on one service: the engine is judged, the others stand beside it in the table and the picture. */
