@@ -51,7 +51,8 @@ class LongFirst extends BaseSequencer {
   }
 }
 
-const inAllRooms = (patterns: readonly string[]) =>
+/** Patterns below a workspace, for all of them. */
+export const inAllRooms = (patterns: readonly string[]) =>
   rooms.flatMap((room) => patterns.map((pattern) => `${room}/${pattern}`));
 
 /** One project per workspace, for the serial run: it is told which to leave out. */

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { projects, serialTests, shared, virtualTests } from './vitest.config.ts';
+import { inAllRooms, projects, serialTests, shared, virtualTests } from './vitest.config.ts';
 
 /** These need the build, servers or processes of their own, but judge no time and no memory. */
 const PATIENT = [
@@ -19,7 +19,7 @@ const PATIENT = [
   ...['outbox', 'orchestrator'],
 ];
 
-/** These wait for servers that they have stopped, and judge how long everybody else waits, in seconds: two of them at a time. */
+/** These wait for servers that they have stopped, and judge how long everybody else waits, in seconds: three of them at a time. */
 const WAITING = [
   ...[
     'failure/backends',
@@ -35,8 +35,8 @@ const WAITING = [
 const filesOf = (names: readonly string[]) => names.map((name) => `test/**/${name}.serial.test.ts`);
 
 /**
- * `npm test` runs the patient ones beside the chaos scenarios, then the waiting ones, both two at a time; then the others alone. By
- * hand it is all of them, one after the other.
+ * `npm test` runs the patient ones beside the chaos scenarios, two at a time, then the waiting ones, then the others alone. By hand it
+ * is all of them, one after the other.
  */
 const { MILLRACE_SERIAL } = process.env;
 const GROUPS: Readonly<Record<string, string[]>> = {
@@ -53,11 +53,18 @@ export default defineConfig({
   test: {
     // As in the parallel run; the test kit puts others in the place of modules, which it must then load itself.
     isolate: false,
-    projects: projects(include, exclude).map((project) =>
-      project.test.name === 'testkit' ? { ...project, test: { ...project.test, isolate: true } } : project,
-    ),
+    // Projects run one after the other, so pairs would be of one package only.
+    ...(MILLRACE_SERIAL === 'waiting'
+      ? { include: inAllRooms(include) }
+      : {
+          projects: projects(include, exclude).map((project) =>
+            project.test.name === 'testkit'
+              ? { ...project, test: { ...project.test, isolate: true } }
+              : project,
+          ),
+        }),
     fileParallelism: group !== undefined,
-    maxWorkers: group ? 2 : 1,
+    maxWorkers: MILLRACE_SERIAL === 'waiting' ? 3 : group ? 2 : 1,
     // Of the few that say they may run side by side.
     maxConcurrency: 2,
     testTimeout: 60_000,

@@ -47,19 +47,21 @@ const vitest =
     return { passed, failed: code !== 0 && failed === 0 ? 1 : failed, output };
   };
 
-const SERIAL = ['--config', 'vitest.serial.config.ts', '--project'];
+const SERIAL = ['--config', 'vitest.serial.config.ts'];
+const CHAOS = [...SERIAL, '--project', 'chaos'];
+const NOT_CHAOS = [...SERIAL, '--project', '!chaos'];
 
 /** The scenarios wait most of their time, so what judges no time runs beside them; everything else runs alone. */
 async function serialTests(addresses) {
   const patient = { ...addresses, MILLRACE_SERIAL: 'patient' };
   await Promise.all([
-    step('chaos', vitest('chaos', [...SERIAL, 'chaos'], addresses, false)),
-    step('patient tests', vitest('patient', [...SERIAL, '!chaos'], patient)),
+    step('chaos', vitest('chaos', CHAOS, addresses, false)),
+    step('patient tests', vitest('patient', NOT_CHAOS, patient)),
   ]);
   const waiting = { ...addresses, MILLRACE_SERIAL: 'waiting' };
-  await step('waiting tests', vitest('waiting', [...SERIAL, '!chaos'], waiting));
+  await step('waiting tests', vitest('waiting', SERIAL, waiting));
   const alone = { ...addresses, MILLRACE_SERIAL: 'alone' };
-  await step('serial tests', vitest('serial', [...SERIAL, '!chaos'], alone));
+  await step('serial tests', vitest('serial', NOT_CHAOS, alone));
 }
 
 /** Each uses one core for a part of its time only. */
