@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { importProblems } from '../check-imports.mjs';
-import { parseSource, sourceFiles } from '../source-files.mjs';
+import { parseSource } from '../source-files.mjs';
 
 const names = ['async-utils', 'contract', 'foundation', 'outbox', 'redis', 'runtime', 'testkit'];
 const entries = new Set([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { entryPoints, tsdocProblems } from '../check-tsdoc.mjs';
-import { parseSource, sourceFiles } from '../source-files.mjs';
+import { parseSource } from '../source-files.mjs';
 
 const INDEX = 'packages/x/src/index.ts';
 const problemsOf = (index: string, module: string): string[] =>
