@@ -121,7 +121,14 @@ export {
   SubmitRequest,
 } from './operations.js';
 export { type HttpMethod, type MethodAndPath, PATHS, type RouteId } from './paths.js';
-export { FieldError, fieldErrorsOf, PROBLEM_CONTENT_TYPE, Problem, toProblem } from './problem.js';
+export {
+  FieldError,
+  fieldErrorsOf,
+  fieldErrorsText,
+  PROBLEM_CONTENT_TYPE,
+  Problem,
+  toProblem,
+} from './problem.js';
 export { type HttpAnswer, type HttpRoute, ROLES, type Role, type RouteSpec, type Tenancy } from './route.js';
 export { type AnswerOf, type RequestOf, ROUTES } from './routes.js';
 export { SCHEDULE_ROUTES } from './schedule-routes.js';

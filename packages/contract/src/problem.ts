@@ -53,6 +53,13 @@ export const fieldErrorsOf = (issues: readonly Issue[]): FieldError[] =>
     // One of each field: what is empty is blank, too.
     .filter(({ field }, index, all) => all.findIndex((other) => other.field === field) === index);
 
+/**
+ * What is wrong with a request, in one sentence.
+ * @param errors - each field that is wrong.
+ */
+export const fieldErrorsText = (errors: readonly FieldError[]): string =>
+  errors.map(({ field, message }) => (field === '' ? message : `${field}: ${message}`)).join('; ');
+
 /** More of them help nobody, and a hostile body may hold a million. */
 const FIELD_ERRORS_MAX = 50;
 

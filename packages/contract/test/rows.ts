@@ -1,4 +1,5 @@
-import type { z } from 'zod';
+import { expect } from 'vitest';
+import { z } from 'zod';
 import type { HttpRoute } from '../src/index.js';
 
 /**
@@ -12,7 +13,7 @@ export const rowOf = ({ method, path, role, tenancy, audited, streams }: HttpRou
  * Every schema of a row.
  * @param route - the row.
  */
-export const schemasOf = ({
+const schemasOf = ({
   id,
   params,
   query,
@@ -24,3 +25,19 @@ export const schemasOf = ({
   ),
   ...Object.entries(answers).map(([status, { schema }]) => ({ what: `${id} ${status}`, schema })),
 ];
+
+/**
+ * Requires of rows that each schema can be written as JSON Schema, and that requests with unknown fields are refused.
+ * @param routes - the rows; all their answers are objects.
+ */
+export function expectStrict(routes: readonly HttpRoute[]): void {
+  for (const route of routes) {
+    for (const { schema, what } of schemasOf(route))
+      expect(z.toJSONSchema(schema, { io: 'input' }), what).toMatchObject({ type: 'object' });
+    for (const schema of [route.query, route.body])
+      if (schema)
+        expect(z.toJSONSchema(schema, { io: 'input' }), route.id).toMatchObject({
+          additionalProperties: false,
+        });
+  }
+}

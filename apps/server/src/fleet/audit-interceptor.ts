@@ -15,12 +15,11 @@ import { ERRORS } from '../errors.js';
 import { isNdjson } from '../http/asked.js';
 import { callerOf } from '../http/caller-of.js';
 import { routeOf } from '../http/route-of.js';
+import { secretHider } from '../log.js';
 import { AuditStore, type NewAuditEntry } from './audit-store.js';
 import { keptText, summaryOf } from './audit-summary.js';
 
 const RETRY_AFTER_MS = 1_000;
-/** Shorter ones are found in too many innocent places. */
-const SECRET_CHARACTERS_MIN = 6;
 
 /** Writes down who changes what, before it is changed: no change without a record. */
 @Injectable()
@@ -28,7 +27,7 @@ export class AuditInterceptor implements NestInterceptor {
   readonly #store: AuditStore;
   readonly #log: Logger;
   readonly #instanceId: string;
-  readonly #secrets: readonly string[];
+  readonly #hide: (text: string) => string;
 
   /**
    * Called by Nest.
@@ -42,7 +41,7 @@ export class AuditInterceptor implements NestInterceptor {
     this.#store = store;
     this.#log = log;
     this.#instanceId = instanceId;
-    this.#secrets = secretsOf(config, process.env).filter(({ length }) => length >= SECRET_CHARACTERS_MIN);
+    this.#hide = secretHider(secretsOf(config, process.env));
   }
 
   /**
@@ -80,7 +79,7 @@ export class AuditInterceptor implements NestInterceptor {
 
   #entryOf({ id, method }: HttpRoute, request: FastifyRequest): NewAuditEntry {
     const { name, role, tenant } = callerOf(request);
-    const kept = (text: unknown) => keptText(String(text), this.#secrets);
+    const kept = (text: unknown) => keptText(String(text), this.#hide);
     const params = Object.entries((request.params ?? {}) as Record<string, unknown>);
     return {
       key: name,
@@ -91,7 +90,7 @@ export class AuditInterceptor implements NestInterceptor {
       path: kept(request.url.split('?')[0]),
       params: Object.fromEntries(params.map(([param, value]) => [param, kept(value)])),
       // Lines are read while they come, by the handler.
-      body: isNdjson(request) ? null : summaryOf(request.body, this.#secrets),
+      body: isNdjson(request) ? null : summaryOf(request.body, this.#hide),
       instanceId: this.#instanceId,
     };
   }

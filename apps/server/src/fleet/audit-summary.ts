@@ -10,12 +10,12 @@ const SECRET_NAME =
   /pass(word|wd|phrase)?$|pwd|secret|token|authorization|cookie|credential|(api|private|access)[-_]?key/i;
 
 /**
- * What a body says, short and without secrets: fields that are named like one are masked, and so are the texts given, wherever they stand.
+ * What a body says, short and without secrets: fields that are named like one are masked, and so is what `hide` knows, wherever it stands.
  * @param body - anything JSON can carry; undefined: there is none.
- * @param secrets - texts that must not be written.
+ * @param hide - takes secrets out of a text: see secretHider.
  * @returns JSON, cut where it is too long; null when there is no body.
  */
-export function summaryOf(body: unknown, secrets: readonly string[]): string | null {
+export function summaryOf(body: unknown, hide: (text: string) => string): string | null {
   if (body === undefined || body === null) return null;
   let values = 0;
   const shown = (name: string, value: unknown): unknown => {
@@ -23,9 +23,9 @@ export function summaryOf(body: unknown, secrets: readonly string[]): string | n
     if (values > VALUES_MAX) return undefined;
     // Whatever it is: a secret may be an object, or be taken apart.
     if (SECRET_NAME.test(name) && value !== null && typeof value !== 'boolean') return MASK;
-    return typeof value === 'string' ? cut(masked(value, secrets), TEXT_CHARACTERS_MAX) : value;
+    return typeof value === 'string' ? cut(hide(value), TEXT_CHARACTERS_MAX) : value;
   };
-  const text = masked(JSON.stringify(body, shown) ?? '', secrets);
+  const text = hide(JSON.stringify(body, shown) ?? '');
   const whole = values > VALUES_MAX ? text + CUT : text;
   return Buffer.byteLength(whole) <= SUMMARY_BYTES_MAX ? whole : cutBytes(whole);
 }
@@ -33,13 +33,10 @@ export function summaryOf(body: unknown, secrets: readonly string[]): string | n
 /**
  * A text as the audit log can keep it: what PostgreSQL would refuse is shown as unreadable, what is long is cut.
  * @param text - of a request.
- * @param secrets - texts that must not be written.
+ * @param hide - takes secrets out of a text.
  */
-export const keptText = (text: string, secrets: readonly string[]): string =>
-  cut(masked(text, secrets).replaceAll(/\0|\p{Surrogate}/gu, '\u{FFFD}'), TEXT_CHARACTERS_MAX);
-
-const masked = (text: string, secrets: readonly string[]): string =>
-  secrets.reduce((left, secret) => left.replaceAll(secret, MASK), text);
+export const keptText = (text: string, hide: (text: string) => string): string =>
+  cut(hide(text).replaceAll(/\0|\p{Surrogate}/gu, '\u{FFFD}'), TEXT_CHARACTERS_MAX);
 
 /** Not through the middle of a pair: half of one cannot be kept. */
 const cut = (text: string, max: number): string =>

@@ -1,4 +1,4 @@
-import type { FieldError } from '@millrace/contract';
+import { type FieldError, fieldErrorsText } from '@millrace/contract';
 import type { MillraceError } from '@millrace/foundation';
 import { ERRORS as ORCHESTRATOR_ERRORS } from '@millrace/orchestrator';
 
@@ -7,9 +7,6 @@ import { ERRORS as ORCHESTRATOR_ERRORS } from '@millrace/orchestrator';
  * @param errors - each field that is wrong.
  */
 export function requestInvalid(errors: readonly FieldError[]): MillraceError {
-  const problems = errors
-    .map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))
-    .join('; ');
-  const details = { problems, errors };
+  const details = { problems: fieldErrorsText(errors), errors };
   return ORCHESTRATOR_ERRORS.create('REQUEST_INVALID', details);
 }

@@ -6,17 +6,8 @@ import { ServerConfig } from '../../src/config/model.js';
 import { AuditStore } from '../../src/fleet/audit-store.js';
 import { ServerTables } from '../../src/fleet/server-tables.js';
 import { type Sent, serve, type TestServer } from '../serve.js';
+import { ADMIN, ANA, ANA_ADMIN, BEN, KEYS } from '../tenant-keys.js';
 
-const ADMIN = 'admin-secret-of-24-characters';
-const ANA = 'ana-operates-tenant-a-of-24-ch';
-const ANA_ADMIN = 'ana-is-admin-of-tenant-a-24-ch';
-const BEN = 'ben-operates-tenant-b-of-24-ch';
-const KEYS = [
-  `root:admin:${ADMIN}`,
-  `ana:operate:a:${ANA}`,
-  `boss:admin:a:${ANA_ADMIN}`,
-  `ben:operate:b:${BEN}`,
-].join(',');
 const NO_OPERATION = '/api/operations/00000000-0000-7000-8000-000000000000';
 
 describe('the audit log', () => {

@@ -4,17 +4,7 @@ import { until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineApp } from '../../src/define-app.js';
 import { type Received, type Sent, serve, type TestServer } from '../serve.js';
-
-const ADMIN = 'admin-secret-of-24-characters';
-const ANA = 'ana-operates-tenant-a-of-24-ch';
-const ANA_ADMIN = 'ana-is-admin-of-tenant-a-24-ch';
-const BEN = 'ben-operates-tenant-b-of-24-ch';
-const KEYS = [
-  `root:admin:${ADMIN}`,
-  `ana:operate:a:${ANA}`,
-  `ana2:admin:a:${ANA_ADMIN}`,
-  `ben:operate:b:${BEN}`,
-].join(',');
+import { ADMIN, ANA, ANA_ADMIN, BEN, KEYS } from '../tenant-keys.js';
 
 /** Business keys whose `charge` fails. */
 const failing = new Set<string>();

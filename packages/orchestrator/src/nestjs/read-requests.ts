@@ -1,4 +1,11 @@
-import { type FieldError, fieldErrorsOf, ListQuery, StatusQuery, SubmitRequest } from '@millrace/contract';
+import {
+  type FieldError,
+  fieldErrorsOf,
+  fieldErrorsText,
+  ListQuery,
+  StatusQuery,
+  SubmitRequest,
+} from '@millrace/contract';
 import { printable, traceIdOf } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
 import type { CommandInput, OperationFilter } from '../model.js';
@@ -94,9 +101,6 @@ function checked<T>(
 }
 
 function refusal(code: 'COMMAND_INVALID' | 'REQUEST_INVALID', errors: readonly FieldError[]) {
-  const problems = errors
-    .map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))
-    .join('; ');
-  const details = { problems, errors };
+  const details = { problems: fieldErrorsText(errors), errors };
   return ERRORS.create(code, details);
 }

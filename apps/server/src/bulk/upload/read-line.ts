@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { JobInput } from '@millrace/bulk-action';
-import { fieldErrorsOf, GroupRequest, JobRequest } from '@millrace/contract';
+import { fieldErrorsOf, fieldErrorsText, GroupRequest, JobRequest } from '@millrace/contract';
 import parse from 'secure-json-parse';
 import type { z } from 'zod';
 import { jobInput } from '../given.js';
@@ -56,9 +56,5 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 function checked<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
-  throw new LineFault(
-    fieldErrorsOf(error.issues)
-      .map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))
-      .join('; '),
-  );
+  throw new LineFault(fieldErrorsText(fieldErrorsOf(error.issues)));
 }
