@@ -23,6 +23,12 @@ export const ERRORS = defineErrors('server', {
     status: 503,
     retryable: true,
   },
+  SERVER_UNREACHABLE: {
+    message:
+      'No server answers at {url}: {reason}. Start one with `millrace start`, or name another with --url or MILLRACE_URL',
+    status: 503,
+    retryable: true,
+  },
   LISTEN_FAILED: {
     message: 'Cannot listen on {host}:{port}: {reason}',
     status: 500,

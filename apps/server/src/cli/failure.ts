@@ -1,3 +1,4 @@
+import { ProblemError } from '@millrace/contract/server-client';
 import { MillraceError, toWorkError } from '@millrace/foundation';
 import { EXIT } from './surroundings.js';
 
@@ -21,6 +22,7 @@ const HINTS: Readonly<Record<string, string>> = {
  * @param error - that it failed with.
  */
 export function failureOf(error: unknown): Failure {
+  if (error instanceof ProblemError) return refused(error);
   if (!(error instanceof MillraceError)) return unexpected(error);
   const { code, message, details } = error;
   const exitCode = USAGE_CODES.includes(code) ? EXIT.USAGE : EXIT.FAILED;
@@ -34,6 +36,27 @@ export function failureOf(error: unknown): Failure {
   const first =
     code === 'CONFIG_INVALID' && all?.[0] ? `The configuration cannot be used: ${all[0]}` : message;
   return { exitCode, lines: hint === undefined ? [first] : [first, hint] };
+}
+
+/** What to do about a refusal, where the server cannot know how it was asked. */
+const STATUS_HINTS: Readonly<Record<number, string>> = {
+  401: 'Give a key with MILLRACE_API_KEY, or with --api-key.',
+  429: 'It has had too many requests: try again in a moment.',
+  503: 'It may answer later: `millrace doctor` says what is wrong.',
+};
+
+/** A server has said no. What it was asked was wrong, or it could not. */
+function refused({ status, problem }: ProblemError): Failure {
+  const { detail, code, errors = [] } = problem;
+  const hint = STATUS_HINTS[status];
+  return {
+    exitCode: status === 400 ? EXIT.USAGE : EXIT.FAILED,
+    lines: [
+      `${detail} (${code})`,
+      ...(errors.length > 1 ? errors.map(({ field, message }) => `  ${field}: ${message}`) : []),
+      ...(hint === undefined ? [] : [hint]),
+    ],
+  };
 }
 
 /** Nobody has foreseen it, so nobody can say what to do. */

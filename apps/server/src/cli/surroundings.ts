@@ -1,21 +1,29 @@
 import type { EventEmitter } from 'node:events';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import type { Environment } from '../config/given-settings.js';
 
 /** Where the signals and the last errors of a process are heard. */
 export type ProcessEvents = Pick<EventEmitter, 'on' | 'off'>;
+
+/** Where a command writes to; a terminal says so. */
+export type Screen = Writable & { readonly isTTY?: boolean | undefined; readonly columns?: number };
 
 /** What a command knows of the process it runs in. */
 export interface Surroundings {
   readonly env: Environment;
   /** The working directory. */
   readonly folder: string;
+  /** What is piped in, or typed. */
+  readonly stdin: Readable & { readonly isTTY?: boolean | undefined };
   /** Data, and the log: lines of JSON. */
-  readonly stdout: Pick<Writable, 'write'>;
+  readonly stdout: Screen;
   /** What a person reads. */
-  readonly stderr: Pick<Writable, 'write'>;
+  readonly stderr: Screen;
   readonly events: ProcessEvents;
 }
 
 /** The exit codes of all commands. */
 export const EXIT = { DONE: 0, FAILED: 1, USAGE: 2, INTERRUPTED: 130 } as const;
+
+/** Takes the exit code of a command; 0 when it is not called. */
+export type End = (exitCode: number) => void;

@@ -6,6 +6,9 @@ const OWN_PREFIX = 'MILLRACE_';
 /** What the tests of this repository tell each other; servers that they start inherit it. */
 const OF_TESTS = /^MILLRACE_(TEST_|SIM_|DIFF_|DAG_SEED|SERIAL)/;
 
+/** Which server the commands ask, and with which key: no settings of a server. */
+const OF_COMMANDS = ['MILLRACE_URL', 'MILLRACE_API_KEY'];
+
 /** What flags or variables say. */
 export interface ReadSettings {
   readonly given: GivenSettings;
@@ -24,8 +27,9 @@ export function readEnvironment(env: Environment): ReadSettings {
     if (text !== '') given.set(setting.path, { value: readText(setting, text), origin: setting.variable });
   }
   const known = SETTINGS.map(({ variable }) => variable);
+  const isKnown = (name: string) => known.includes(name) || OF_COMMANDS.includes(name) || OF_TESTS.test(name);
   const problems = Object.keys(env)
-    .filter((name) => name.startsWith(OWN_PREFIX) && !OF_TESTS.test(name) && !known.includes(name))
+    .filter((name) => name.startsWith(OWN_PREFIX) && !isKnown(name))
     .map((name) => unknownProblem(`the variable ${name}`, nearestKey(name, known)));
   return { given, problems };
 }

@@ -1,5 +1,7 @@
 import { EventEmitter } from 'node:events';
+import { Readable, Writable } from 'node:stream';
 import { runCli } from '../../src/cli/run-cli.js';
+import type { Screen, Surroundings } from '../../src/cli/surroundings.js';
 
 /** A command that runs in this process. */
 export interface Captured {
@@ -10,29 +12,52 @@ export interface Captured {
   readonly exitCode: Promise<number>;
 }
 
+/** What a command finds around itself; the environment is empty and there is no terminal unless given. */
+export interface CapturedOptions {
+  readonly env?: Record<string, string>;
+  readonly folder?: string;
+  /** What is piped in, or typed at the terminal. */
+  readonly input?: string;
+  /** Both outputs and the input are a terminal. */
+  readonly isTerminal?: boolean;
+}
+
 /**
  * Runs a command of the CLI in this process.
  * @param args - its arguments.
- * @param options - the environment, which is empty otherwise, and the working directory.
+ * @param options - see CapturedOptions.
  */
-export function runCaptured(
-  args: readonly string[],
-  options: { readonly env?: Record<string, string>; readonly folder?: string } = {},
-): Captured {
+export function runCaptured(args: readonly string[], options: CapturedOptions = {}): Captured {
+  const { events, out, err, surroundings } = capturedSurroundings(options);
+  return { events, exitCode: runCli(args, surroundings), out, err };
+}
+
+/**
+ * Surroundings that remember what is written.
+ * @param options - see CapturedOptions.
+ */
+export function capturedSurroundings(options: CapturedOptions = {}) {
   const texts = { out: '', err: '' };
-  const into = (name: 'out' | 'err') => ({
-    write: (text: string) => {
-      texts[name] += text;
-      return true;
-    },
-  });
+  const { env = {}, folder = '/nowhere', input = '', isTerminal = false } = options;
+  const into = (name: 'out' | 'err'): Screen =>
+    Object.assign(
+      new Writable({
+        decodeStrings: false,
+        write(text, _encoding, done) {
+          texts[name] += String(text);
+          done();
+        },
+      }),
+      isTerminal && { isTTY: true, columns: 100 },
+    );
   const events = new EventEmitter();
-  const exitCode = runCli(args, {
-    env: options.env ?? {},
-    folder: options.folder ?? '/nowhere',
+  const surroundings: Surroundings = {
+    env,
+    folder,
+    stdin: Object.assign(Readable.from(input === '' ? [] : [input]), isTerminal && { isTTY: true }),
     stdout: into('out'),
     stderr: into('err'),
     events,
-  });
-  return { events, exitCode, out: () => texts.out, err: () => texts.err };
+  };
+  return { surroundings, events, out: () => texts.out, err: () => texts.err };
 }

@@ -1,0 +1,82 @@
+import { MultiBar, type SingleBar } from 'cli-progress';
+import pico from 'picocolors';
+import type { Surroundings } from '../surroundings.js';
+import { safeText } from './safe-text.js';
+import { hasColours, isTerminal } from './terminal.js';
+
+/** What one bar shows. */
+export interface BarState {
+  readonly label: string;
+  readonly done: number;
+  readonly total: number;
+  /** Behind the bar: the rate, the time that is left. */
+  readonly note: string;
+}
+
+const REDRAWS_PER_SECOND = 10;
+const BAR_CHARACTERS = 30;
+const LABEL_CHARACTERS = 24;
+
+/** Bars on standard error, one below the other; none where it is no terminal. Dispose of them before anything else is written. */
+export class ProgressBars implements Disposable {
+  readonly #multi: MultiBar | undefined;
+  readonly #bars = new Map<string, SingleBar>();
+
+  /** @param surroundings - see Surroundings. */
+  constructor({ stderr, env }: Surroundings) {
+    if (!isTerminal(stderr, env)) return;
+    const { green } = pico.createColors(hasColours(stderr, env));
+    this.#multi = new MultiBar({
+      stream: stderr as unknown as NodeJS.WriteStream,
+      fps: REDRAWS_PER_SECOND,
+      barsize: BAR_CHARACTERS,
+      barCompleteChar: '█',
+      barIncompleteChar: '░',
+      format: `{label} ${green('{bar}')} {percentage} %  {note}`,
+      hideCursor: true,
+      // Interrupting is up to the command.
+      gracefulExit: false,
+      emptyOnZero: true,
+    });
+  }
+
+  /** Whether anybody sees them: what costs a request only to be shown here need not be asked otherwise. */
+  get isShown(): boolean {
+    return this.#multi !== undefined;
+  }
+
+  /**
+   * Shows a bar, or how far it is now.
+   * @param id - of the bar.
+   * @param state - see BarState; the label and the note are made safe here.
+   */
+  set(id: string, { label, done, total, note }: BarState): void {
+    if (!this.#multi) return;
+    const texts = { label: fitted(safeText(label)), note: safeText(note) };
+    const bar = this.#bars.get(id) ?? this.#multi.create(total, 0, texts);
+    this.#bars.set(id, bar);
+    bar.setTotal(total);
+    bar.update(done, texts);
+  }
+
+  /**
+   * Takes a bar away.
+   * @param id - of the bar.
+   */
+  remove(id: string): void {
+    const bar = this.#bars.get(id);
+    if (!bar) return;
+    this.#multi?.remove(bar);
+    this.#bars.delete(id);
+  }
+
+  /** Leaves the bars as they are, and the line below them free. */
+  [Symbol.dispose](): void {
+    this.#multi?.stop();
+  }
+}
+
+const fitted = (label: string): string =>
+  label.length > LABEL_CHARACTERS
+    ? `${label.slice(0, LABEL_CHARACTERS - 1)}…`
+    : label.padEnd(LABEL_CHARACTERS);
