@@ -4,38 +4,61 @@ import { join } from 'node:path';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { root, run, tool } from './command.mjs';
+import { packedProblems, versionProblems } from './packed-package.mjs';
 import { report } from './source-files.mjs';
 
-/** What publint and are-the-types-wrong find in a built package; run `npm run build` first. */
-async function packageProblems({ folder, packed }) {
-  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const { messages } = await publint({ pkgDir: folder, strict: true });
-  const problems = messages.map(
-    (message) => `${manifest.name}: publint: ${formatMessage(message, manifest)}`,
+const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+
+const workspaces = ['packages', 'apps']
+  .flatMap((place) => readdirSync(join(root, place)).map((name) => join(place, name)))
+  .filter((folder) => existsSync(join(root, folder, 'package.json')));
+const manifests = workspaces.map(manifestOf);
+
+/** What publint and are-the-types-wrong find in a built package, and what we know better; run `npm run build` first. */
+async function packageProblems({ folder, packed, files }) {
+  const manifest = manifestOf(folder);
+  const read = (path) => readFileSync(join(root, folder, path), 'utf8');
+  const hasSource = (path) => existsSync(join(root, folder, path));
+  const problems = packedProblems({ manifest, files, read, hasSource }, manifests);
+  const { messages } = await publint({ pkgDir: join(root, folder), strict: true });
+  problems.push(
+    ...messages.map((message) => `${manifest.name}: publint: ${formatMessage(message, manifest)}`),
   );
   const types = await run(tool('attw'), [packed, '--profile', 'esm-only', '--format', 'ascii', '--no-emoji']);
   if (types.code !== 0) problems.push(`${manifest.name}: are-the-types-wrong:\n${types.output}`);
   return problems;
 }
 
-const folders = ['packages', 'apps']
-  .flatMap((place) => readdirSync(join(root, place)).map((name) => join(root, place, name)))
-  .filter((folder) => existsSync(join(folder, 'package.json')))
-  .filter((folder) => !JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).private);
-
 /** All by one npm: starting it for each takes longer than the packing. */
-async function pack(destination) {
-  const args = ['pack', '--json', '--pack-destination', destination, ...folders];
+async function pack(folders, destination) {
+  const args = ['pack', '--json', '--pack-destination', destination, ...folders.map((folder) => `./${folder}`)];
   const { code, output } = await run('npm', args);
   if (code !== 0) throw new Error(`npm pack failed:\n${output}`);
   const list = JSON.parse(output.slice(output.search(/^\[/m)));
-  return folders.map((folder, index) => ({ folder, packed: join(destination, list[index].filename) }));
+  return folders.map((folder, index) => ({
+    folder,
+    packed: join(destination, list[index].filename),
+    files: list[index].files.map(({ path }) => path),
+  }));
+}
+
+/** A project of a user: it names what the repository has been tested with. */
+function exampleProblems(folder) {
+  const manifest = manifestOf(folder);
+  const { devDependencies } = manifestOf('.');
+  const pinned = { ...devDependencies, ...manifestOf('apps/server').dependencies };
+  const known = Object.entries(pinned).map(([name, version]) => ({ name, version }));
+  return versionProblems(manifest, [...known, ...manifests]).map((problem) => `${folder}: ${problem}`);
 }
 
 const destination = mkdtempSync(join(tmpdir(), 'millrace-packed-'));
 try {
-  const packages = await pack(destination);
-  report(`${packages.length} packages`, (await Promise.all(packages.map(packageProblems))).flat());
+  const packages = await pack(
+    workspaces.filter((folder) => !manifestOf(folder).private),
+    destination,
+  );
+  const problems = (await Promise.all(packages.map(packageProblems))).flat();
+  report(`${packages.length} packages`, [...problems, ...exampleProblems('examples/campaign-app')]);
 } finally {
   rmSync(destination, { recursive: true });
 }

@@ -3,10 +3,10 @@ import { dirname, join, resolve } from 'node:path';
 import { root, run, tool } from './command.mjs';
 import { filesBelow } from './source-files.mjs';
 
-// `tsc -b` checks what is built; this checks the tests beside it.
+// `tsc -b` checks what is built; this checks the tests beside it. The project in examples/ has no tests, and options of its own.
 const configs = ['packages', 'apps', 'bench', 'chaos', 'scripts', 'examples']
   .flatMap(filesBelow)
-  .filter((path) => path.endsWith('/tsconfig.json'));
+  .filter((path) => path.endsWith('/tsconfig.json') && path !== 'examples/campaign-app/tsconfig.json');
 
 /**
  * One program for all projects of the same options: each would read the sources of all packages below its own again, which took five times

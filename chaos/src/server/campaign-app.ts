@@ -5,17 +5,15 @@
 import { wait } from '@millrace/async-utils';
 import type { JobContext } from '@millrace/bulk-action';
 import { openLedger } from '@millrace/testkit';
-import type { App } from 'millrace';
+import { defineApp } from 'millrace';
+import {
+  campaignDag,
+  mailProcessor,
+  priceAggregator,
+  routes,
+} from '../../../examples/campaign-app/dist/campaign.js';
 import { fateOf } from './mails.js';
 
-type SendMail = (customer: number, context: JobContext) => Promise<unknown>;
-
-interface CampaignModule {
-  campaignApp(sendMail: SendMail, patience: { readonly waitMs: number; readonly backoffMs: number }): App;
-}
-
-const example = new URL('../../../examples/campaign-app/campaign.mjs', import.meta.url).href;
-const { campaignApp } = (await import(example)) as CampaignModule;
 const ledger = openLedger(process.env.CHAOS_LEDGER ?? '');
 
 async function sendMail(customer: number, { attempt, idempotencyKey: mail, signal }: JobContext) {
@@ -32,10 +30,17 @@ async function sendMail(customer: number, { attempt, idempotencyKey: mail, signa
     throw new Error('the mail service does not answer');
   }
   ledger.append({ kind: bounces ? 'bounced' : 'mailed', mail, customer, cents });
-  if (bounces)
-    return { success: false, error: { message: 'No such address', code: 'BOUNCED', retryable: false } };
+  if (bounces) {
+    const error = { message: 'No such address', code: 'BOUNCED', retryable: false };
+    return { success: false as const, error };
+  }
   return { cents };
 }
 
 /** What is served. */
-export const app = campaignApp(sendMail, { waitMs: 1000, backoffMs: 200 });
+export const app = defineApp(({ bulk }) => ({
+  processors: [mailProcessor(sendMail)],
+  aggregators: [priceAggregator],
+  dags: [campaignDag(bulk, { waitMs: 1000, backoffMs: 200 })],
+  routes,
+}));

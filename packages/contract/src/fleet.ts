@@ -5,6 +5,31 @@ import { HealthCheck } from './system.js';
 /** The most workers that can be wished of an instance. */
 export const WORKERS_MAX = 10_000;
 
+const ms = z.number().min(0);
+
+/** How an instance runs bulk jobs. */
+export const InstancePool = z.object({
+  fetcherRunning: z.boolean().describe('Whether it takes jobs out of the fair queue.'),
+  jobTimeoutMs: ms,
+  fetchIntervalMs: ms,
+  fetchBatchSize: count,
+});
+/** How an instance runs bulk jobs. */
+export type InstancePool = z.infer<typeof InstancePool>;
+
+/** The memory of an instance. */
+export const InstanceMemory = z.object({
+  rssBytes: count.describe('All of the process.'),
+  heapUsedBytes: count,
+  heapLimitBytes: count.describe('Beyond it the process ends.'),
+  grownBytes: z
+    .int()
+    .describe('By how much what stays in the heap after collections has grown in overMs; below 0: shrunk.'),
+  overMs: ms.describe('How far back that was looked, 15 minutes at most.'),
+});
+/** The memory of an instance. */
+export type InstanceMemory = z.infer<typeof InstanceMemory>;
+
 /** One start of one process of the server. */
 export const InstanceBody = z.object({
   instanceId: z.string().describe('Names one start of one process; a restart is a new instance.'),
@@ -15,6 +40,8 @@ export const InstanceBody = z.object({
   pid: count,
   alive: z.boolean().describe('Heard of within the last 15 seconds. Those gone are listed for a day.'),
   stopping: z.boolean().describe('About to stop: it takes no more requests.'),
+  stoppingSince: time.nullable().describe('Since when; null: it is not.'),
+  gracePeriodMs: ms.nullable().describe('How long a stop may take; null: not known.'),
   startedAt: time,
   seenAt: time.describe('When it was last heard of.'),
   workerCount: count.nullable().describe('Its workers for bulk jobs; null: it runs none.'),
@@ -30,6 +57,8 @@ export const InstanceBody = z.object({
     streams: count.describe('Streams of events that are open.'),
   }),
   backends: z.array(HealthCheck).describe('What it needs, as it saw it.'),
+  pool: InstancePool.nullable().describe('How it runs bulk jobs; null: it runs none, or it is not known.'),
+  memory: InstanceMemory.nullable().describe('null: not known.'),
 });
 /** One start of one process of the server. */
 export type InstanceBody = z.infer<typeof InstanceBody>;

@@ -84,6 +84,8 @@ export { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './fields.js';
 export {
   InstanceBody,
   InstanceList,
+  InstanceMemory,
+  InstancePool,
   InstanceWorkers,
   PoolBody,
   PoolStatusBody,

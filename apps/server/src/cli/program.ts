@@ -24,7 +24,10 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Co
  * @param only - the name of the one command that is needed; all of them unless it is known.
  */
 export async function programOf(surroundings: Surroundings, end: End, only?: string): Promise<Command> {
-  const program = new Command('millrace').description("Runs other people's work on Node.").version(VERSION);
+  const program = new Command('millrace')
+    .description("Runs other people's work on Node.")
+    .version(VERSION, '-V, --version', 'Print the version.')
+    .helpCommand('help [command]', 'Show the help of a command.');
   const isKnown = Object.values(COMMANDS).some((group) => Object.hasOwn(group, only ?? ''));
   for (const [heading, makers] of Object.entries(COMMANDS)) {
     program.commandsGroup(heading);
@@ -46,15 +49,19 @@ export const allCommands = (command: Command): readonly Command[] => [
 
 /** Commands that are added do not take these from the program. */
 function settle(command: Command, { stdout, stderr }: Surroundings): void {
-  command.exitOverride().configureOutput({
-    writeOut: (text) => stdout.write(text),
-    writeErr: (text) => stderr.write(text),
-    // The same text everywhere: it does not depend on who reads it.
-    getOutHelpWidth: () => HELP_WIDTH,
-    getErrHelpWidth: () => HELP_WIDTH,
-    getOutHasColors: () => false,
-    getErrHasColors: () => false,
-  });
+  if (command.parent) command.helpCommand(false);
+  command
+    .helpOption('-h, --help', 'Show this help.')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      // The same text everywhere: it does not depend on who reads it.
+      getOutHelpWidth: () => HELP_WIDTH,
+      getErrHelpWidth: () => HELP_WIDTH,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    });
 }
 
 const HELP_WIDTH = 100;

@@ -1,10 +1,8 @@
 import type { Clock } from '@millrace/foundation';
 import type { Logger as Pino } from 'pino';
 import type { RunningServer } from '../start-server.js';
+import { KeyPresses } from './key-presses.js';
 import { EXIT, type ProcessEvents } from './surroundings.js';
-
-/** A terminal sends SIGINT to npm and to us, and npm sends it to us again: one press of the keys, not two. */
-const ONE_KEY_PRESS_MS = 300;
 
 /** A server and what may end it. */
 export interface Serving {
@@ -73,7 +71,7 @@ class Signals {
   readonly #server: Promise<RunningServer>;
   readonly #end: (exitCode: number) => void;
   readonly #abortStart: () => void;
-  #interruptedAt: number | undefined;
+  readonly #keyPresses: KeyPresses;
   #cancelExit: (() => void) | undefined;
 
   constructor(
@@ -86,6 +84,7 @@ class Signals {
     this.#server = server;
     this.#end = end;
     this.#abortStart = abortStart;
+    this.#keyPresses = new KeyPresses(serving.clock);
   }
 
   get isStopping(): boolean {
@@ -93,15 +92,9 @@ class Signals {
   }
 
   heard(signal: 'SIGTERM' | 'SIGINT'): void {
-    const { clock, say } = this.#serving;
-    if (signal === 'SIGINT') {
-      const now = clock.monotonicMs();
-      const isAgain = this.#interruptedAt !== undefined && now - this.#interruptedAt >= ONE_KEY_PRESS_MS;
-      this.#interruptedAt ??= now;
-      if (isAgain) {
-        say('Millrace ends at once.');
-        this.#end(EXIT.INTERRUPTED);
-      }
+    if (signal === 'SIGINT' && this.#keyPresses.isAgain()) {
+      this.#serving.say('Millrace ends at once.');
+      this.#end(EXIT.INTERRUPTED);
     }
     if (!this.isStopping) this.#stop(signal);
   }

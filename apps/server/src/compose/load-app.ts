@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { toWorkError } from '@millrace/foundation';
 import { type AppFactory, type AppParts, type AppServices, partsOf } from '../define-app.js';
 import { ERRORS } from '../errors.js';
+import { loadingProblem } from './loading-problem.js';
 
 /**
  * Loads the module of an application.
@@ -17,7 +18,7 @@ export async function loadApp(file: string): Promise<AppParts | AppFactory> {
   try {
     module = await import(pathToFileURL(resolve(file)).href);
   } catch (error) {
-    throw refuse(`it cannot be loaded: ${toWorkError(error).message}`, error);
+    throw refuse(`it cannot be loaded: ${await loadingProblem(error, resolve(file))}`, error);
   }
   const parts = partsOf(module.default) ?? partsOf(module.app);
   if (!parts) throw refuse("it must export defineApp(…) as default, or as 'app'");

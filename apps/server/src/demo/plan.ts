@@ -24,12 +24,22 @@ type DemoWork =
 
 /** Who brings far more work than everybody else together, all of it at the beginning. */
 export const WHALE = 'demo-whale';
-const CALLER = 'demo-caller';
+/** Who calls a service that is easily too much for. */
+export const CALLER = 'demo-caller';
 const UNLUCKY = 'demo-unlucky';
-const BOOKS = 'demo-books';
-const DESK = 'demo-desk';
+/** Whose batches they are. */
+export const BOOKS = 'demo-books';
+/** Who gives commands, and chats. */
+export const DESK = 'demo-desk';
 
-const shop = (n: number): string => `demo-shop-${String(n).padStart(2, '0')}`;
+const SHOP = 'demo-shop-';
+const shop = (n: number): string => `${SHOP}${String(n).padStart(2, '0')}`;
+
+/**
+ * Whether a tenant is one of the small ones that come and go beside the whale.
+ * @param tenant - of a demo.
+ */
+export const isShop = (tenant: string): boolean => tenant.startsWith(SHOP);
 
 /** The most small tenants, as `DemoRequest` has it. */
 const SHOPS_MAX = 20;
@@ -44,7 +54,7 @@ function shopsOf(count: number): readonly string[] {
 /** How often each kind of work comes, in milliseconds. */
 const EVERY_MS = {
   shop: 12_000,
-  call: 20_000,
+  call: 15_000,
   dying: 20_000,
   batch: 9_000,
   greet: 2_000,
@@ -53,6 +63,14 @@ const EVERY_MS = {
 };
 /** Nothing new comes in the last part, so that small work ends by itself. */
 const QUIET_MS = 3_000;
+/** The same of calls: the service takes few of them in a second. */
+const CALLS_QUIET_MS = 8_000;
+const CALLS = 100;
+
+/** Jobs that a small tenant brings at once: enough for its share to be seen. */
+const SHOP_JOBS = [30, 70] as const;
+/** With more tenants than these each brings less: together they leave the whale something. */
+const SHOPS_OF_FULL_SIZE = 6;
 
 /**
  * Everything that a demo does besides its whale, in the order of time: it is bounded before it begins.
@@ -60,10 +78,16 @@ const QUIET_MS = 3_000;
  * @param rng - decides what comes when.
  */
 export function planDemo(request: DemoRequest, rng: Rng): readonly DemoStep[] {
-  const endMs = request.seconds * 1000 - QUIET_MS;
+  const [jobsLeast, jobsMost] = shopJobs(request.tenants);
   const between = (least: number, most: number) => Math.floor(least + rng.next() * (most - least));
   /** The first after a part of the interval, so that not all kinds come at once. */
-  const every = (intervalMs: number, firstMs: number, work: (n: number) => DemoWork): DemoStep[] => {
+  const every = (
+    intervalMs: number,
+    firstMs: number,
+    work: (n: number) => DemoWork,
+    quietMs = QUIET_MS,
+  ): DemoStep[] => {
+    const endMs = request.seconds * 1000 - quietMs;
     const count = Math.max(1, Math.ceil((endMs - firstMs) / intervalMs));
     return Array.from({ length: count }, (_, n) => ({ atMs: firstMs + n * intervalMs, ...work(n) }));
   };
@@ -77,10 +101,10 @@ export function planDemo(request: DemoRequest, rng: Rng): readonly DemoStep[] {
   const steps: DemoStep[] = [
     ...shopsOf(request.tenants).flatMap((tenant) =>
       every(EVERY_MS.shop, between(1_000, EVERY_MS.shop / 2), () =>
-        group(tenant, between(10, 40), { ms: between(50, 200), fail: 'sometimes' }),
+        group(tenant, between(jobsLeast, jobsMost), { ms: between(50, 200), fail: 'sometimes' }),
       ),
     ),
-    ...every(EVERY_MS.call, 500, () => group(CALLER, 150, { ms: 20 })),
+    ...every(EVERY_MS.call, 500, () => group(CALLER, CALLS, { ms: 20 }), CALLS_QUIET_MS),
     ...every(EVERY_MS.dying, 3_000, () => group(UNLUCKY, 9, { ms: 10, fail: 'always' })),
     ...every(EVERY_MS.batch, 1_500, (n) => ({
       kind: 'batch',
@@ -107,6 +131,11 @@ export function planDemo(request: DemoRequest, rng: Rng): readonly DemoStep[] {
     })),
   ];
   return steps.sort((a, b) => a.atMs - b.atMs);
+}
+
+function shopJobs(tenants: number): readonly [least: number, most: number] {
+  const size = Math.min(1, SHOPS_OF_FULL_SIZE / tenants);
+  return [Math.ceil(SHOP_JOBS[0] * size), Math.ceil(SHOP_JOBS[1] * size)];
 }
 
 /**

@@ -14,7 +14,8 @@ const RETRY = { retries: 2, backoff: () => 250 };
 const TIMEOUT_MS = DEMO_MS_MAX + 5_000;
 /** Of those that fail sometimes: few enough that two retries nearly always end well. */
 const FAILING_SHARE = 0.3;
-const SERVICE = { perSecond: 40, burst: 10 };
+/** Less than what a tenant's share of a small server would call it with. */
+const SERVICE = { perSecond: 20, burst: 5 };
 
 /** Why jobs die: three causes, so that their dead letters are three lines whatever their number. */
 const CAUSES = [
@@ -30,7 +31,8 @@ const CAUSES = [
 export function demoProcessors({ clock, rng }: DemoEnvironment): NonNullable<AppParts['processors']> {
   const service = new ThrottlingService(clock, SERVICE);
   const work = async (ms: number, signal: AbortSignal) => {
-    if (!(await sleep(clock, ms, signal))) throw signal.reason;
+    // Not even the wait for a timer: those who measure ask for no time at all.
+    if (ms > 0 && !(await sleep(clock, ms, signal))) throw signal.reason;
   };
   return [
     defineProcessor({

@@ -4,7 +4,9 @@ import { Outbox } from '@millrace/outbox';
 import { Inject, Injectable } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { Readiness } from '../health/readiness.js';
+import { isoOrNull } from '../http/iso-or-null.js';
 import type { InstanceReport } from './instance-store.js';
+import { MemoryWatch } from './memory-watch.js';
 
 /** Names of one kind in a report; more are not named. */
 const NAMES_MAX = 500;
@@ -16,6 +18,7 @@ export class InstanceReporter {
   readonly #engine: BulkActionEngine;
   readonly #outbox: Outbox;
   readonly #readiness: Readiness;
+  readonly #memory: MemoryWatch;
 
   /**
    * Called by Nest.
@@ -34,6 +37,7 @@ export class InstanceReporter {
     this.#engine = engine;
     this.#outbox = outbox;
     this.#readiness = readiness;
+    this.#memory = new MemoryWatch(parts.clock);
   }
 
   /** Whether this instance runs bulk jobs. */
@@ -44,13 +48,14 @@ export class InstanceReporter {
   /** How this instance is now. */
   async report(): Promise<InstanceReport> {
     const { config, app, version, instanceId, draining, streams } = this.#parts;
-    const { pool, processors } = this.#engine;
+    const { processors } = this.#engine;
     const { registry, poller, options } = this.#outbox;
-    const { workerCount, workers } = pool.getPoolStatus();
+    const { instanceId: bulkInstanceId } = this.#engine.pool;
+    const { workerCount, workers } = this.#engine.pool.getPoolStatus();
     const { checks } = await this.#readiness.look();
     return {
       instanceId,
-      bulkInstanceId: pool.instanceId,
+      bulkInstanceId,
       role: config.role,
       version,
       host: hostname(),
@@ -58,6 +63,8 @@ export class InstanceReporter {
       workerCount: this.runsJobs ? workerCount : null,
       runs: {
         stopping: draining.isDraining,
+        stoppingSince: isoOrNull(draining.beganAt),
+        gracePeriodMs: config.gracePeriodMs,
         processors: this.runsJobs ? named(processors.types) : [],
         dags: named(registry.names),
         routes: named(Object.keys(app.routes)),
@@ -69,8 +76,16 @@ export class InstanceReporter {
           streams: streams.size,
         },
         backends: [...checks],
+        pool: this.runsJobs ? this.#pool() : null,
+        memory: this.#memory.look(),
       },
     };
+  }
+
+  #pool(): NonNullable<InstanceReport['runs']['pool']> {
+    const { fetcherRunning } = this.#engine.pool.getPoolStatus();
+    const { jobTimeoutMs, fetchIntervalMs, fetchBatchSize } = this.#engine.config.workerPool;
+    return { fetcherRunning, jobTimeoutMs, fetchIntervalMs, fetchBatchSize };
   }
 }
 

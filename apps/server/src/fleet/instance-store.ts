@@ -17,6 +17,12 @@ const Runs = InstanceBody.pick({
   outboxConcurrency: true,
   busy: true,
   backends: true,
+}).extend({
+  // An instance of a version before does not say these.
+  stoppingSince: InstanceBody.shape.stoppingSince.default(null),
+  gracePeriodMs: InstanceBody.shape.gracePeriodMs.default(null),
+  pool: InstanceBody.shape.pool.default(null),
+  memory: InstanceBody.shape.memory.default(null),
 });
 /** See InstanceBody. */
 type InstanceRuns = z.infer<typeof Runs>;
@@ -151,4 +157,8 @@ const NOTHING_KNOWN: InstanceRuns = {
   outboxConcurrency: null,
   busy: { jobs: 0, tasks: 0, requests: 0, streams: 0 },
   backends: [],
+  stoppingSince: null,
+  gracePeriodMs: null,
+  pool: null,
+  memory: null,
 };

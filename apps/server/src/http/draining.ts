@@ -6,7 +6,7 @@ import { ERRORS } from '../errors.js';
 export class Draining {
   readonly #clock: Clock;
   #open = 0;
-  #isDraining = false;
+  #beganAt: Date | undefined;
   #whenEmpty: (() => void) | undefined;
 
   /** @param clock - times the wait. */
@@ -16,7 +16,12 @@ export class Draining {
 
   /** Whether the server is about to stop. */
   get isDraining(): boolean {
-    return this.#isDraining;
+    return this.#beganAt !== undefined;
+  }
+
+  /** Since when; undefined: it is not. */
+  get beganAt(): Date | undefined {
+    return this.#beganAt;
   }
 
   /** Requests that are being answered. */
@@ -30,7 +35,7 @@ export class Draining {
    * @throws MillraceError `SERVER_STOPPING`.
    */
   enter(reply: FastifyReply): void {
-    if (this.#isDraining) {
+    if (this.isDraining) {
       reply.header('connection', 'close');
       throw ERRORS.create('SERVER_STOPPING', {}, { retryAfterMs: 1_000 });
     }
@@ -43,7 +48,7 @@ export class Draining {
 
   /** Refuses new requests from now on. */
   begin(): void {
-    this.#isDraining = true;
+    this.#beganAt ??= new Date(this.#clock.now());
   }
 
   /**

@@ -1,6 +1,7 @@
 import { type Deadline, deadline, pause } from '../system/timing.js';
 import { BUSY_STATUSES, ProblemError, problemErrorOf } from './problem-error.js';
 import { readEvents, type ServerEvent } from './read-events.js';
+import { type BodyPieces, streamOf } from './request-body.js';
 
 /** How a client reaches its server. */
 export interface ClientOptions {
@@ -24,7 +25,8 @@ export interface ClientOptions {
 export interface HttpRequest {
   readonly method: string;
   readonly url: string;
-  readonly body?: string | undefined;
+  /** Pieces can be read once: a request with them must not be repeated. */
+  readonly body?: string | BodyPieces | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -106,14 +108,15 @@ export class Http {
   /** The head of a good answer; its body is read inside the same deadline, which the caller clears. */
   async #open(request: HttpRequest): Promise<{ response: Response; limit: Deadline }> {
     const { fetch = globalThis.fetch, apiKey, timeoutMs = TIMEOUT_MS } = this.#options;
-    const { url, signal, headers, ...init } = request;
+    const { method, url, body, signal, headers } = request;
     const limit = deadline(timeoutMs, signal);
     try {
       const response = await fetch(url, {
-        ...init,
+        method,
+        ...(typeof body === 'object' ? { body: streamOf(body, limit), duplex: 'half' } : { body }),
         headers: {
           ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
-          ...(init.body !== undefined && { 'content-type': 'application/json' }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
           ...headers,
         },
         signal: limit.signal,

@@ -7,6 +7,7 @@
 export type { ClientOptions } from '../client/http.js';
 export { ProblemError } from '../client/problem-error.js';
 export type { ServerEvent } from '../client/read-events.js';
+export type { BodyPieces } from '../client/request-body.js';
 export type { Problem } from '../problem.js';
 export type { AnswerOf, RequestOf } from '../routes.js';
 export {
@@ -15,4 +16,6 @@ export {
   type ServerCallOptions,
   type ServerClient,
   type ServerRouteId,
+  type UploadOptions,
+  type UploadRouteId,
 } from './server-client.js';

@@ -1,6 +1,7 @@
 import { type CallOptions, createClient, type OperationsClient } from '../client/client.js';
 import { type ClientOptions, Http, type HttpRequest } from '../client/http.js';
 import type { ServerEvent } from '../client/read-events.js';
+import type { BodyPieces } from '../client/request-body.js';
 import { PATHS, type RouteId } from '../paths.js';
 import type { AnswerOf, RequestOf, ROUTES } from '../routes.js';
 import { randomKey } from '../system/timing.js';
@@ -24,6 +25,15 @@ export interface ServerCallOptions extends CallOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** The routes that take a body of lines. */
+export type UploadRouteId = 'submitGroup' | 'addJobs';
+
+/** How lines are sent. */
+export interface UploadOptions extends ServerCallOptions {
+  /** Names the request: lines that were stored before a failure are known when all are sent again with it. Random unless given. */
+  readonly idempotencyKey?: string | undefined;
+}
+
 /** Everything that a server can be asked, typed by its table of routes. Every call throws ProblemError when the server refuses. */
 export interface ServerClient {
   /** Commands and their operations, with waiting. */
@@ -33,6 +43,16 @@ export interface ServerClient {
     id: Id,
     request: CallRequest<Id>,
     options?: ServerCallOptions,
+  ): Promise<AnswerOf<Id>>;
+  /**
+   * Sends lines of JSON (application/x-ndjson) while they are made, however many; what a line is, its route says. Sent once: after a
+   * failure send all of them again with the same `idempotencyKey`. Browsers can do it over HTTP/2 only.
+   */
+  upload<Id extends UploadRouteId>(
+    id: Id,
+    request: Omit<CallRequest<Id>, 'body'>,
+    lines: BodyPieces,
+    options?: UploadOptions,
   ): Promise<AnswerOf<Id>>;
   /** Opens the stream of a route; it is not opened again when it breaks. */
   stream<Id extends ServerRouteId>(
@@ -47,6 +67,8 @@ const ONCE: readonly RouteId[] = ['queueChatMessage', 'redriveDeadLetters', 'pur
 
 /** Ids of jobs without one are made from this key: a repeat adds nothing. */
 const KEYED: readonly RouteId[] = ['submitGroup', 'addJobs'];
+
+const NDJSON = { 'content-type': 'application/x-ndjson' };
 
 /**
  * Makes a client of a whole server.
@@ -66,6 +88,11 @@ export function createServerClient(options: ClientOptions): ServerClient {
     operations: createClient(options),
     call: (id, request, call) =>
       (ONCE.includes(id) ? single : http).send(requestOf(id, request as LooseRequest, call)),
+    upload: (id, request, lines, { idempotencyKey = randomKey(), ...call } = {}) => {
+      const asked = requestOf(id, request as LooseRequest, call);
+      const headers = { ...asked.headers, ...NDJSON, 'idempotency-key': idempotencyKey };
+      return single.send({ ...asked, headers, body: lines });
+    },
     stream: (id, request, call) =>
       http.stream(
         requestOf(id, request as LooseRequest, {

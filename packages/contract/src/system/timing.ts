@@ -26,6 +26,8 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** Begins the time anew. */
   renew(): void;
+  /** Stops the time until it is begun anew; the caller's signal is still heard. */
+  hold(): void;
   /** Ends it; must be called, or the timer stays. */
   clear(): void;
 }
@@ -48,6 +50,7 @@ export function deadline(ms: number, caller?: AbortSignal): Deadline {
       clearTimeout(timer);
       timer = setTimeout(late, ms);
     },
+    hold: () => clearTimeout(timer),
     clear() {
       clearTimeout(timer);
       caller?.removeEventListener('abort', onAbort);

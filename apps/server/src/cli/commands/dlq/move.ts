@@ -1,0 +1,120 @@
+import { ProblemError } from '@millrace/contract/server-client';
+import { Command, Option } from 'commander';
+import { type Asking, asksServer } from '../../ask/asking.js';
+import { confirm } from '../../ask/confirm.js';
+import { wholeNumber } from '../../ask/option-values.js';
+import { things } from '../../show/shortened.js';
+import { type End, EXIT, type Surroundings } from '../../surroundings.js';
+import { countLetters, type Selection } from './count-letters.js';
+import { type LetterId, letterIds } from './letter-ids.js';
+
+/** What can be done with dead letters. */
+export type Move = 'redrive' | 'purge';
+
+interface Options {
+  readonly ids?: readonly LetterId[];
+  readonly group?: string;
+  readonly signature?: string;
+  readonly all?: true;
+  readonly expect?: number;
+  readonly yes?: boolean;
+}
+
+const WORDS = {
+  redrive: {
+    description: 'Run dead letters again, with fresh retries; a group that has ended opens its next round.',
+    question: (which: string) => `Run ${which} again?`,
+    done: (count: string) => `${count} went back.`,
+  },
+  purge: {
+    description: 'Throw dead letters away for good. Their jobs stay failed.',
+    question: (which: string) => `Throw ${which} away for good?`,
+    done: (count: string) => `${count} thrown away.`,
+  },
+} as const satisfies Record<Move, unknown>;
+
+/**
+ * `millrace dlq redrive` or `millrace dlq purge`.
+ * @param move - which of the two.
+ * @param surroundings - see Surroundings.
+ * @param end - takes the exit code.
+ */
+export function moveCommand(move: Move, surroundings: Surroundings, end: End): Command {
+  const ways = [
+    new Option('--ids <ids>', 'These, as `dlq list` shows them: group/job,group/job.').argParser(letterIds),
+    new Option('--group <group>', 'Those of this group.'),
+    new Option('--signature <signature>', 'Those of this cause, as `dlq list --by-signature` shows it.'),
+    new Option('--all', 'All of them.'),
+  ];
+  const command = new Command(move).description(WORDS[move].description).optionsGroup('Which (one of):');
+  for (const way of ways) {
+    const others = ways.filter((other) => other !== way).map((other) => other.attributeName());
+    command.addOption(way.conflicts(others));
+  }
+  command
+    .optionsGroup('Options:')
+    .option('--yes', 'Do not ask.')
+    .option('--expect <count>', 'Do not ask, but move nothing unless there are so many.', wholeNumber);
+  return asksServer<Options>(command, surroundings, end, (asking, options) =>
+    moveLetters(asking, move, options),
+  );
+}
+
+async function moveLetters(asking: Asking, move: Move, options: Options): Promise<number> {
+  const { ids, group: groupId, signature, all, expect } = options;
+  const selection: Selection = { ids, groupId, signature, all };
+  if (Object.values(selection).every((way) => way === undefined))
+    return asking.command.error('error: say which: --ids, --group, --signature or --all');
+  const count = expect ?? (await countLetters(asking, selection));
+  if (count === undefined)
+    return asking.command.error('error: they are too many to be counted: say how many with --expect');
+  if (count === 0 && expect === undefined) {
+    asking.answer({ moved: 0 }, (printer) => printer.remark('There are no such dead letters.'));
+    return EXIT.DONE;
+  }
+  const isConfirmed = options.yes === true || expect !== undefined;
+  const which = `${things(count, 'dead letter')}${selectedBy(selection)}`;
+  if (!(await confirm(asking, WORDS[move].question(which), isConfirmed))) {
+    asking.printer.remark('Nothing was done.');
+    return EXIT.FAILED;
+  }
+  return send(asking, move, selection, count);
+}
+
+/** Counted before, confirmed: what has died or gone since is noticed by the server, which then moves nothing. */
+async function send(asking: Asking, move: Move, selection: Selection, count: number): Promise<number> {
+  const { client, signal, printer } = asking;
+  const body = { ...selection, ids: selection.ids?.map((id) => ({ ...id })), expectedCount: count };
+  const id = move === 'redrive' ? 'redriveDeadLetters' : 'purgeDeadLetters';
+  try {
+    const answer = await client.call(id, { body }, { signal });
+    asking.answer(answer, () => printer.line(WORDS[move].done(things(answer.moved, 'dead letter'))));
+    return EXIT.DONE;
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === 'COUNT_CHANGED') {
+      printer.remark(`${error.problem.detail} (${error.code})`);
+      printer.remark(`Nothing was done. To look again: ${lookAgain(selection)}`);
+      return EXIT.FAILED;
+    }
+    if (mayBeDone(error)) printer.remark(`Some may have been moved. To look: ${lookAgain(selection)}`);
+    throw error;
+  }
+}
+
+/** The request went out, and no answer says that it was refused. */
+const mayBeDone = (error: unknown): boolean =>
+  error instanceof ProblemError
+    ? error.status >= 500
+    : ((error as Error).cause as { readonly code?: unknown } | undefined)?.code !== 'ECONNREFUSED';
+
+function selectedBy({ ids, groupId, signature }: Selection): string {
+  if (groupId !== undefined) return ` of group ${groupId}`;
+  if (signature !== undefined) return ` of the cause '${signature}'`;
+  return ids ? ' that were named' : ', all there are,';
+}
+
+/** Without the signature, which no shell would take as it is. */
+const lookAgain = ({ groupId, signature }: Selection): string =>
+  groupId !== undefined
+    ? `millrace dlq list --group ${groupId}`
+    : `millrace dlq list${signature === undefined ? '' : ' --by-signature'}`;

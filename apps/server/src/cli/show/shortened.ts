@@ -1,0 +1,16 @@
+/**
+ * A text cut where it would fill a table; `--json` has the whole.
+ * @param text - anything.
+ * @param most - characters, the one that stands for the rest among them.
+ */
+export const shortened = (text: string, most: number): string =>
+  // Half of a character that is two would be shown as a question mark.
+  text.length > most ? `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…` : text;
+
+/**
+ * A number of things in words: `1 job`, `1,200 jobs`.
+ * @param count - how many.
+ * @param one - what one of them is called.
+ */
+export const things = (count: number, one: string): string =>
+  `${count.toLocaleString('en-US')} ${one}${count === 1 ? '' : 's'}`;

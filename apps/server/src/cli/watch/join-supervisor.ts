@@ -1,0 +1,99 @@
+import { createRequire, register } from 'node:module';
+import { MessageChannel } from 'node:worker_threads';
+import { type Clock, within } from '@millrace/foundation';
+import { fingerprintOf } from './fingerprint.js';
+import type { HookData } from './module-hook.js';
+import { FLUSHED, isEdited, type Report, readReport } from './report.js';
+import { END_LIMIT_MS } from './supervision.js';
+
+/** How long the end of a process waits for its last reports. */
+const FLUSH_LIMIT_MS = 1_000;
+
+/** A server's way to its supervisor. */
+export interface ToSupervisor {
+  /**
+   * Begins to tell which files are loaded, those so far too. A server that cannot be configured tells of none, so that nobody waits
+   * for one of them to change.
+   * @param files - besides what is imported.
+   */
+  watch(files: readonly string[]): void;
+  /**
+   * Tells that the server answers.
+   * @param losesJobs - whether its end loses bulk jobs.
+   */
+  serves(losesJobs: boolean): void;
+  /** Waits until everything has been told: the process may end then. */
+  flush(): Promise<void>;
+}
+
+/**
+ * Makes this process report to the supervisor that has started it, and end with it.
+ * @param clock - limits the flush.
+ * @returns undefined when nobody listens.
+ */
+export function joinSupervisor(clock: Clock): ToSupervisor | undefined {
+  if (!process.send) return undefined;
+  // As if it were told to end; while there is nothing to be ended in good order, that ends it at once.
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  const loaded = new Map<string, Report>();
+  let isTelling = false;
+  let lastTold: Promise<unknown> = Promise.resolve();
+  const tell = (report: Report) => {
+    // Without a callback, a supervisor that is gone would be an exception that nobody catches.
+    lastTold = new Promise((resolve) => process.send?.(report, undefined, undefined, resolve));
+  };
+  const loads = (file: string, fingerprint: string) => {
+    if (loaded.has(file)) return;
+    const report: Report = { told: 'loads', file, fingerprint };
+    loaded.set(file, report);
+    if (isTelling) tell(report);
+  };
+  const flushImports = onImport(loads);
+  onRequire(loads);
+  return {
+    watch: (files) => {
+      isTelling = true;
+      for (const report of loaded.values()) tell(report);
+      for (const file of files) loads(file, fingerprintOf(file));
+    },
+    serves: (losesJobs) => tell({ told: 'serves', losesJobs }),
+    flush: async () => {
+      await within(
+        clock,
+        FLUSH_LIMIT_MS,
+        flushImports().then(() => lastTold),
+      );
+    },
+  };
+}
+
+type Loads = (file: string, fingerprint: string) => void;
+
+/** Returns what waits for the imports so far to be known: Node resolves them on a thread of its own. */
+function onImport(loads: Loads): () => Promise<void> {
+  const { port1: port, port2: hookPort } = new MessageChannel();
+  let flushed = () => {};
+  port.on('message', (message: unknown) => {
+    if (message === FLUSHED) return flushed();
+    const report = readReport(message);
+    if (report?.told === 'loads') loads(report.file, report.fingerprint);
+  });
+  port.unref();
+  const data: HookData = { port: hookPort, supervisorPid: process.ppid, endLimitMs: END_LIMIT_MS };
+  register('./module-hook.js', import.meta.url, { data, transferList: [hookPort] });
+  return () =>
+    new Promise((resolve) => {
+      flushed = resolve;
+      port.postMessage('flush');
+    });
+}
+
+/** Hooks do not see what CommonJS modules require. */
+function onRequire(loads: Loads): void {
+  const { extensions } = createRequire(import.meta.url);
+  for (const [extension, load] of Object.entries(extensions))
+    extensions[extension] = (module, file) => {
+      if (isEdited(file)) loads(file, fingerprintOf(file));
+      return load?.(module, file);
+    };
+}

@@ -1,0 +1,146 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { latch } from '@millrace/testkit';
+import { afterEach, describe, expect, it } from 'vitest';
+import { streamOf } from '../../src/client/request-body.js';
+import { type ClientOptions, createServerClient, ProblemError } from '../../src/server-client/index.js';
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+async function served(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  options: Partial<ClientOptions> = {},
+) {
+  server = createServer(answer);
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return createServerClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'k', ...options });
+}
+
+const textOf = async (request: IncomingMessage) => (await request.toArray()).join('');
+const json = (response: ServerResponse, status: number, body: object) =>
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+
+describe('an upload', () => {
+  it('sends lines as they are, with the key that makes them known when they are sent again', async () => {
+    const client = await served(async (request, response) => {
+      const { method, url, headers } = request;
+      const { authorization } = headers;
+      const key = headers['idempotency-key'];
+      json(response, 201, {
+        method,
+        url,
+        type: headers['content-type'],
+        authorization,
+        key,
+        body: await textOf(request),
+      });
+    });
+    const lines = ['{"id":"g"}\n', new TextEncoder().encode('{"id":"ä"}'), '\n'];
+    const sent = client.upload('submitGroup', { query: { seal: 'false' } }, lines, {
+      idempotencyKey: 'mine',
+    });
+    expect(await sent).toEqual({
+      method: 'POST',
+      url: '/api/bulk/groups?seal=false',
+      type: 'application/x-ndjson',
+      authorization: 'Bearer k',
+      key: 'mine',
+      body: '{"id":"g"}\n{"id":"ä"}\n',
+    });
+    const added = client.upload('addJobs', { params: { groupId: 'a/b' } }, []);
+    expect(await added).toMatchObject({
+      url: '/api/bulk/groups/a%2Fb/jobs',
+      key: expect.stringMatching(/^[0-9a-f]{32}$/),
+    });
+  });
+
+  it('asks for the next piece only when the one before it has gone', async () => {
+    const begun = latch('the server has the head of the request');
+    const client = await served((request) => {
+      begun.open();
+      // Nobody reads: what is sent stays in the buffers of the two sockets.
+      request.pause();
+    });
+    let made = 0;
+    async function* lines() {
+      for (;;) {
+        made += 1;
+        yield new Uint8Array(1_048_576);
+      }
+    }
+    const stopped = new AbortController();
+    const sent = client.upload('submitGroup', {}, lines(), { signal: stopped.signal });
+    await begun.wait();
+    stopped.abort(new Error('enough'));
+    await expect(sent).rejects.toThrow('enough');
+    expect(made).toBeLessThan(50);
+  });
+
+  it('is refused once, in the middle, with what is wrong; the lines are left', async () => {
+    let requests = 0;
+    const client = await served((request, response) => {
+      requests += 1;
+      request.once('data', () => {
+        request.resume();
+        json(response, 422, { code: 'LINE_INVALID', status: 422, detail: 'Line 2 cannot be taken' });
+      });
+    });
+    const left = latch('nobody asks for more lines');
+    async function* lines() {
+      try {
+        for (;;) yield '{"a":1}\n'.repeat(1_000);
+      } finally {
+        left.open();
+      }
+    }
+    const refused = client.upload('submitGroup', {}, lines());
+    await expect(refused).rejects.toBeInstanceOf(ProblemError);
+    await expect(refused).rejects.toMatchObject({ code: 'LINE_INVALID' });
+    await left.wait();
+    expect(requests).toBe(1);
+  });
+
+  it('is not sent again by itself when the server is busy: what was read of the lines is gone', async () => {
+    let requests = 0;
+    const client = await served((request, response) => {
+      requests += 1;
+      request
+        .resume()
+        .on('end', () => json(response, 503, { code: 'BACKEND_UNAVAILABLE', status: 503, detail: 'no' }));
+    });
+    await expect(client.upload('submitGroup', {}, ['{}'])).rejects.toMatchObject({ status: 503 });
+    expect(requests).toBe(1);
+  });
+
+  it('waits for lines that come late, but not for a server that is silent', async () => {
+    const steps: string[] = [];
+    const limit = { hold: () => void steps.push('hold'), renew: () => void steps.push('renew') };
+    async function* lines() {
+      steps.push('first');
+      yield 'a';
+      steps.push('second');
+      yield 'b';
+    }
+    expect(await new Response(streamOf(lines(), limit)).text()).toBe('ab');
+    expect(steps).toEqual(['hold', 'first', 'renew', 'hold', 'second', 'renew', 'hold', 'renew']);
+    const client = await served((request) => void request.resume(), { timeoutMs: 20 });
+    const sent = client.upload('submitGroup', {}, ['a\n']);
+    await expect(sent).rejects.toMatchObject({ name: 'TimeoutError' });
+  });
+
+  it('fails with what its lines fail with', async () => {
+    const client = await served((request) => void request.resume());
+    async function* lines() {
+      yield 'a\n';
+      throw new Error('the disk is gone');
+    }
+    const failed = client.upload('submitGroup', {}, lines());
+    await expect(failed).rejects.toThrow();
+    expect(String(await failed.catch((error) => error.cause ?? error))).toContain('the disk is gone');
+  });
+});

@@ -1,0 +1,184 @@
+import { isBuiltin } from 'node:module';
+import { posix } from 'node:path';
+import { parseSource } from './source-files.mjs';
+
+/** What a package may contain; whatever else a tarball has was not meant for users. */
+const SHIPPED = [
+  /^(package\.json|README\.md|LICENSE)$/,
+  /^dist\/.+\.(js|cjs|d\.ts|d\.cts)$/,
+  /^lua\/[a-z-]+\.lua$/,
+  /^sql\/(verbs\/)?[0-9a-z-]+\.sql$/,
+  /^assets\/[a-z-]+\.css$/,
+];
+const NEEDED = ['package.json', 'README.md', 'LICENSE'];
+
+/** Points to TypeScript in the repository, for its own tests; no user has this condition. */
+const SOURCE_CONDITION = '@millrace/source';
+
+/**
+ * A package as it would be published.
+ * @typedef {object} PackedPackage
+ * @property {Record<string, any>} manifest
+ * @property {string[]} files - paths in the tarball
+ * @property {(path: string) => boolean} hasSource - whether a path exists in the package's folder of the repository
+ * @property {(path: string) => string} read - the text of a file of the tarball
+ */
+
+/**
+ * What is wrong with a package that is about to be published.
+ * @param {PackedPackage} packed
+ * @param {Record<string, any>[]} others - manifests of all packages of ours
+ * @returns {string[]}
+ */
+export function packedProblems(packed, others) {
+  const problems = [
+    ...contentProblems(packed),
+    ...manifestProblems(packed),
+    ...entryProblems(packed),
+    ...versionProblems(packed.manifest, others),
+    ...linkProblems(packed),
+    ...importProblems(packed, others),
+  ];
+  return problems.map((problem) => `${packed.manifest.name}: ${problem}`);
+}
+
+function contentProblems({ files, hasSource }) {
+  // `tsc -b` leaves behind what was built of a source that is gone.
+  const isLeftOver = (path) => {
+    const [, name, ending] = /^dist\/(.+?)(?:\.d)?\.(js|ts|cjs|cts)$/.exec(path) ?? [];
+    if (name === undefined) return false;
+    return !hasSource(`src/${name}.${ending.startsWith('c') ? 'cts' : 'ts'}`);
+  };
+  return [
+    ...NEEDED.filter((path) => !files.includes(path)).map((path) => `${path} is missing`),
+    ...files.filter((path) => !SHIPPED.some((pattern) => pattern.test(path))).map((path) => `ships ${path}`),
+    ...files
+      .filter(isLeftOver)
+      .map((path) => `ships ${path}, which has no source: remove dist and build again`),
+  ];
+}
+
+function manifestProblems({ manifest }) {
+  const needed = {
+    'description, a text': typeof manifest.description === 'string',
+    "license 'MIT'": manifest.license === 'MIT',
+    "type 'module'": manifest.type === 'module',
+    'engines.node': typeof manifest.engines?.node === 'string',
+    'keywords, some': manifest.keywords?.length > 0,
+    // Without it npm publishes a scoped package for those only who pay for it.
+    "publishConfig.access 'public'":
+      !manifest.name.startsWith('@') || manifest.publishConfig?.access === 'public',
+    'peers of optional ones': Object.keys(manifest.peerDependenciesMeta ?? {}).every(
+      (name) => name in (manifest.peerDependencies ?? {}),
+    ),
+  };
+  return Object.entries(needed)
+    .filter(([, isThere]) => !isThere)
+    .map(([what]) => `package.json needs ${what}`);
+}
+
+/** Every file that a manifest names, by what names it; the condition of the repository left out. */
+function entriesOf({ exports, bin = {} }) {
+  const targets = ([name, target]) =>
+    typeof target === 'string'
+      ? [[name, target]]
+      : Object.entries(target).flatMap(([condition, value]) =>
+          condition === SOURCE_CONDITION ? [] : targets([name, value]),
+        );
+  return [...Object.entries(exports), ...Object.entries(bin)]
+    .flatMap(targets)
+    .map(([name, target]) => [name, posix.normalize(target)]);
+}
+
+function entryProblems({ manifest, files, hasSource }) {
+  const missing = entriesOf(manifest).filter(([, path]) => !files.includes(path));
+  const sources = Object.values(manifest.exports).flatMap((target) => target[SOURCE_CONDITION] ?? []);
+  return [
+    ...missing.map(([name, path]) => `'${name}' is ${path}, which is not shipped`),
+    ...sources.filter((path) => !hasSource(path)).map((path) => `${SOURCE_CONDITION}: there is no ${path}`),
+  ];
+}
+
+/**
+ * Dependencies on packages of ours in another version than they have: all are published together.
+ * @param {Record<string, any>} manifest
+ * @param {Record<string, any>[]} others
+ */
+export function versionProblems(manifest, others) {
+  const versions = new Map(others.map(({ name, version }) => [name, version]));
+  return ['dependencies', 'devDependencies', 'peerDependencies'].flatMap((kind) =>
+    Object.entries(manifest[kind] ?? {})
+      .filter(([name, version]) => versions.has(name) && versions.get(name) !== version)
+      .map(([name, version]) => `${kind} has ${name} ${version}, which is ${versions.get(name)}`),
+  );
+}
+
+/** On npm there is nothing around a package that a link could lead to. */
+function linkProblems({ files, read }) {
+  if (!files.includes('README.md')) return [];
+  return [...read('README.md').matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target]) => target)
+    .filter((target) => !/^(https?:|mailto:|#)/.test(target))
+    .filter((target) => !files.includes(posix.normalize(target.replace(/#.*/, ''))))
+    .map((target) => `README.md links to ${target}, which is not shipped`);
+}
+
+/** What a file of a package imports: its own files, or packages by name; `isLate` when only as it runs. */
+function importsOf(path, text) {
+  const { imports } = parseSource(path, text);
+  const all = imports.map(({ from, at }) => ({ from, isLate: text.startsWith('import(', at) }));
+  const others = path.endsWith('.cjs') ? /\brequire\('([^']+)'\)/g : /\bimport\("([^"]+)"\)/g;
+  if (!path.endsWith('.js'))
+    all.push(...[...text.matchAll(others)].map(([, from]) => ({ from, isLate: false })));
+  // What is made as it runs, such as the address of the user's application, names no package.
+  return all.filter(({ from }) => /^[@\w./:-]+$/.test(from) && !isBuiltin(from));
+}
+
+const packageOf = (from) => from.split('/', from.startsWith('@') ? 2 : 1).join('/');
+
+function importProblems({ manifest, files, read }, others) {
+  const { name, dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = manifest;
+  const isDeclared = (from) => [dependencies, peerDependencies, { [name]: true }].some((list) => packageOf(from) in list);
+  const exported = new Set(
+    others.flatMap((other) => Object.keys(other.exports ?? {}).map((key) => posix.join(other.name, key))),
+  );
+  const isOurs = (from) => others.some((other) => other.name === packageOf(from));
+  const code = files.filter((path) => /^dist\/.+\.(js|cjs|d\.ts|d\.cts)$/.test(path));
+  const importsByFile = new Map(code.map((path) => [path, importsOf(path, read(path))]));
+  const problems = [];
+  for (const [path, imports] of importsByFile)
+    for (const { from } of imports) {
+      if (from.startsWith('.')) {
+        if (!files.includes(besides(path, from))) problems.push(`${path} imports ${from}, which is not shipped`);
+      } else if (!isDeclared(from)) problems.push(`${path} imports ${from}, which package.json does not name`);
+      else if (isOurs(from) && !exported.has(from))
+        problems.push(`${path} imports ${from}, which ${packageOf(from)} does not export`);
+    }
+  const isOptional = (from) => peerDependenciesMeta[packageOf(from)]?.optional === true;
+  for (const from of reachedFromMain(manifest, importsByFile))
+    if (isOptional(from)) problems.push(`'.' needs ${from}, which is optional`);
+  return problems;
+}
+
+/** The file that a relative import means; declarations import each other by the names of what they declare. */
+const besides = (path, from) => {
+  const target = posix.join(posix.dirname(path), from);
+  return /\.d\.c?ts$/.test(path) ? target.replace(/\.(c?)js$/, '.d.$1ts') : target;
+};
+
+/** Packages that are loaded with the main entry, whatever is used of it. */
+function reachedFromMain(manifest, importsByFile) {
+  const reached = new Set();
+  const seen = new Set();
+  const visit = (path) => {
+    if (seen.has(path)) return;
+    seen.add(path);
+    for (const { from, isLate } of importsByFile.get(path) ?? []) {
+      if (isLate) continue;
+      if (from.startsWith('.')) visit(besides(path, from));
+      else reached.add(from);
+    }
+  };
+  for (const [entry, path] of entriesOf(manifest)) if (entry === '.') visit(path);
+  return reached;
+}
