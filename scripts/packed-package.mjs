@@ -2,10 +2,13 @@ import { isBuiltin } from 'node:module';
 import { posix } from 'node:path';
 import { parseSource } from './source-files.mjs';
 
+/** What is run, and what declares its types. */
+const CODE = /^(dist\/.+\.(js|cjs|d\.ts|d\.cts)|bin\/[a-z-]+\.js)$/;
+
 /** What a package may contain; whatever else a tarball has was not meant for users. */
 const SHIPPED = [
   /^(package\.json|README\.md|LICENSE)$/,
-  /^dist\/.+\.(js|cjs|d\.ts|d\.cts)$/,
+  CODE,
   /^lua\/[a-z-]+\.lua$/,
   /^sql\/(verbs\/)?[0-9a-z-]+\.sql$/,
   /^assets\/[a-z-]+\.css$/,
@@ -125,32 +128,39 @@ function linkProblems({ files, read }) {
 
 /** What a file of a package imports: its own files, or packages by name; `isLate` when only as it runs. */
 function importsOf(path, text) {
-  const { imports } = parseSource(path, text);
-  const all = imports.map(({ from, at }) => ({ from, isLate: text.startsWith('import(', at) }));
+  // What is made as it runs, such as the address of a user's application, names no package.
+  const isNamed = ({ at }) => !text.startsWith('import(', at) || /^import\(\s*['"]/.test(text.slice(at));
+  const all = parseSource(path, text)
+    .imports.filter(isNamed)
+    .map(({ from, at }) => ({ from, isLate: text.startsWith('import(', at) }));
+  // The parser tells of neither.
   const others = path.endsWith('.cjs') ? /\brequire\('([^']+)'\)/g : /\bimport\("([^"]+)"\)/g;
-  if (!path.endsWith('.js'))
-    all.push(...[...text.matchAll(others)].map(([, from]) => ({ from, isLate: false })));
-  // What is made as it runs, such as the address of the user's application, names no package.
-  return all.filter(({ from }) => /^[@\w./:-]+$/.test(from) && !isBuiltin(from));
+  const more = path.endsWith('.js') ? [] : [...text.matchAll(others)];
+  return [...all, ...more.map(([, from]) => ({ from, isLate: false }))].filter(
+    ({ from }) => !isBuiltin(from),
+  );
 }
 
 const packageOf = (from) => from.split('/', from.startsWith('@') ? 2 : 1).join('/');
 
 function importProblems({ manifest, files, read }, others) {
   const { name, dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = manifest;
-  const isDeclared = (from) => [dependencies, peerDependencies, { [name]: true }].some((list) => packageOf(from) in list);
+  const isDeclared = (from) =>
+    [dependencies, peerDependencies, { [name]: true }].some((list) => packageOf(from) in list);
   const exported = new Set(
     others.flatMap((other) => Object.keys(other.exports ?? {}).map((key) => posix.join(other.name, key))),
   );
   const isOurs = (from) => others.some((other) => other.name === packageOf(from));
-  const code = files.filter((path) => /^dist\/.+\.(js|cjs|d\.ts|d\.cts)$/.test(path));
+  const code = files.filter((path) => CODE.test(path));
   const importsByFile = new Map(code.map((path) => [path, importsOf(path, read(path))]));
   const problems = [];
   for (const [path, imports] of importsByFile)
     for (const { from } of imports) {
       if (from.startsWith('.')) {
-        if (!files.includes(besides(path, from))) problems.push(`${path} imports ${from}, which is not shipped`);
-      } else if (!isDeclared(from)) problems.push(`${path} imports ${from}, which package.json does not name`);
+        if (!files.includes(besides(path, from)))
+          problems.push(`${path} imports ${from}, which is not shipped`);
+      } else if (!isDeclared(from))
+        problems.push(`${path} imports ${from}, which package.json does not name`);
       else if (isOurs(from) && !exported.has(from))
         problems.push(`${path} imports ${from}, which ${packageOf(from)} does not export`);
     }

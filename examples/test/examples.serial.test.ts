@@ -1,9 +1,5 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -49,46 +45,5 @@ describe('examples', () => {
     expect(EXPECTED[name], `add what ${name} prints`).toBeDefined();
     const { stdout } = await run('node', [`${folder}${name}`]);
     for (const text of EXPECTED[name] ?? []) expect(stdout).toMatch(text);
-  });
-});
-
-describe('campaign-app', () => {
-  const readme = readFileSync(`${folder}campaign-app/README.md`, 'utf8');
-
-  /** Serves the application of the example until `work` has ended. */
-  async function served(work: (url: string) => Promise<void>): Promise<void> {
-    const data = mkdtempSync(join(tmpdir(), 'millrace-example-'));
-    const cli = fileURLToPath(new URL('../../apps/server/dist/cli/millrace.js', import.meta.url));
-    const args = ['start', '--app', `${folder}campaign-app/app.mjs`, '--port', '0', '--data-dir', data];
-    const server = spawn(process.execPath, [cli, ...args], { stdio: ['ignore', 'ignore', 'pipe'], env: {} });
-    const ended = once(server, 'exit');
-    try {
-      let url: string | undefined;
-      for await (const line of createInterface(server.stderr)) {
-        url = /serves (http:\S+)/.exec(line)?.[1];
-        if (url !== undefined) break;
-      }
-      expect(url, 'it must say where it serves').toBeDefined();
-      await work(url as string);
-    } finally {
-      server.kill('SIGTERM');
-      await ended;
-      rmSync(data, { recursive: true });
-    }
-  }
-
-  it('takes the command of its README and ends it with the totals of its groups', async () => {
-    const body = /-d '(.*)'/.exec(readme)?.[1] ?? '';
-    await served(async (url) => {
-      const headers = { 'content-type': 'application/json' };
-      const submitted = await fetch(`${url}/api/operations`, { method: 'POST', headers, body });
-      const { opId } = (await submitted.json()) as { opId: string };
-      const looked = await fetch(`${url}/api/operations/${opId}/status?wait=30`);
-      const { state, outcome } = (await looked.json()) as { state: string; outcome: unknown };
-      expect({ state, outcome }).toMatchObject({
-        state: 'COMPLETED',
-        outcome: { data: { results: { report: { mails: 300, sent: 270, bounced: 30, cents: 540 } } } },
-      });
-    });
   });
 });

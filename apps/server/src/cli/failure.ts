@@ -9,6 +9,22 @@ export interface Failure {
   readonly lines: readonly string[];
 }
 
+/** An error with what to do about it, by the command that knows. */
+export class AdvisedError extends Error {
+  override readonly name = 'AdvisedError';
+  /** Lines that follow those of the error. */
+  readonly advice: readonly string[];
+
+  /**
+   * @param cause - what went wrong.
+   * @param advice - what to do.
+   */
+  constructor(cause: unknown, advice: readonly string[]) {
+    super(toWorkError(cause).message, { cause });
+    this.advice = advice;
+  }
+}
+
 /** The user asked for something that cannot be: nothing was tried. */
 const USAGE_CODES = ['CONFIG_INVALID', 'KEYS_REQUIRED', 'ENVIRONMENT_INVALID'];
 
@@ -22,6 +38,10 @@ const HINTS: Readonly<Record<string, string>> = {
  * @param error - that it failed with.
  */
 export function failureOf(error: unknown): Failure {
+  if (error instanceof AdvisedError) {
+    const failure = failureOf(error.cause);
+    return { ...failure, lines: [...failure.lines, ...error.advice] };
+  }
   if (error instanceof ProblemError) return refused(error);
   if (!(error instanceof MillraceError)) return unexpected(error);
   const { code, message, details } = error;

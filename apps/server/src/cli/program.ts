@@ -2,18 +2,30 @@ import { Command } from 'commander';
 import { VERSION } from '../version.js';
 import type { End, Surroundings } from './surroundings.js';
 
-/** Makes a command and those below it. */
-type CommandMaker = (surroundings: Surroundings, end: End) => Command;
+/** Makes a command and those below it; `program` makes all there are, for who tells of them. */
+type CommandMaker = (surroundings: Surroundings, end: End, program: () => Promise<Command>) => Command;
 
 /** Where the makers of the commands are, as the help groups them. Loaded one by one: who lists groups does not wait for a server. */
 const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<CommandMaker>>>>> = {
   'Run:': {
     start: async () => (await import('./commands/start.js')).startCommand,
+    demo: async () => (await import('./commands/demo.js')).demoCommand,
     migrate: async () => (await import('./commands/migrate.js')).migrateCommand,
     config: async () => (await import('./commands/config.js')).configCommand,
+    bench: async () => (await import('./commands/bench.js')).benchCommand,
   },
   'Ask a running server:': {
+    submit: async () => (await import('./commands/submit.js')).submitCommand,
     groups: async () => (await import('./commands/groups.js')).groupsCommand,
+    jobs: async () => (await import('./commands/jobs.js')).jobsCommand,
+    dlq: async () => (await import('./commands/dlq.js')).dlqCommand,
+    batches: async () => (await import('./commands/batches.js')).batchesCommand,
+    ops: async () => (await import('./commands/ops.js')).opsCommand,
+    dags: async () => (await import('./commands/dags.js')).dagsCommand,
+  },
+  'Help:': {
+    doctor: async () => (await import('./commands/doctor.js')).doctorCommand,
+    completion: async () => (await import('./commands/completion.js')).completionCommand,
   },
 };
 
@@ -28,11 +40,12 @@ export async function programOf(surroundings: Surroundings, end: End, only?: str
     .description("Runs other people's work on Node.")
     .version(VERSION, '-V, --version', 'Print the version.')
     .helpCommand('help [command]', 'Show the help of a command.');
+  const whole = () => programOf(surroundings, end);
   const isKnown = Object.values(COMMANDS).some((group) => Object.hasOwn(group, only ?? ''));
   for (const [heading, makers] of Object.entries(COMMANDS)) {
     program.commandsGroup(heading);
     for (const [name, load] of Object.entries(makers))
-      if (!isKnown || name === only) program.addCommand((await load())(surroundings, end));
+      if (!isKnown || name === only) program.addCommand((await load())(surroundings, end, whole));
   }
   for (const command of allCommands(program)) settle(command, surroundings);
   return program;

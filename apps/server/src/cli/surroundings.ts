@@ -6,7 +6,11 @@ import type { Environment } from '../config/given-settings.js';
 export type ProcessEvents = Pick<EventEmitter, 'on' | 'off'>;
 
 /** Where a command writes to; a terminal says so. */
-export type Screen = Writable & { readonly isTTY?: boolean | undefined; readonly columns?: number };
+export type Screen = Writable & {
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number;
+  readonly rows?: number;
+};
 
 /** What a command knows of the process it runs in. */
 export interface Surroundings {

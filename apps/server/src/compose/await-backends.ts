@@ -103,8 +103,11 @@ async function connected(
   }
 }
 
-/** What the backend, or the network, said itself: ours say what could not be done. */
-function rootReason(error: unknown): string {
+/**
+ * What the backend, or the network, said itself: ours say what could not be done.
+ * @param error - that a call to it failed with.
+ */
+export function rootReason(error: unknown): string {
   let root = error;
   while (root instanceof Error && root.cause instanceof Error) root = root.cause;
   return toWorkError(root).message;
@@ -121,8 +124,11 @@ function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Pr
   });
 }
 
-/** Where it is, without user and password. */
-function addressOf(text: string): string {
+/**
+ * Where a backend is, without user and password.
+ * @param text - its URL.
+ */
+export function addressOf(text: string): string {
   const { protocol, host, pathname } = new URL(text);
   return `${protocol}//${host}${pathname}`;
 }

@@ -3,6 +3,8 @@ import { dirname, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { toWorkError } from '@millrace/foundation';
 
+/** Where the code is that has tried to load it. */
+const OWN = fileURLToPath(new URL('../', import.meta.url));
 /** Of a process that only parses. */
 const PARSE_LIMIT_MS = 10_000;
 
@@ -16,6 +18,7 @@ export async function loadingProblem(error: unknown, file: string): Promise<stri
   const shorten = (text: string) => text.replaceAll(folder, `.${sep}`);
   const { code, message } = toWorkError(error);
   const [sentence = ''] = message.split('\n');
+  if (sentence.startsWith(`Cannot find module '${file}' `)) return 'there is no such file';
   const missing = /MODULE_NOT_FOUND$/.test(code) ? packageIn(sentence) : undefined;
   if (missing !== undefined)
     return shorten(`${sentence}; run 'npm install ${missing}' in the folder of the application`);
@@ -35,13 +38,15 @@ function stackOf(error: unknown): string {
   return typeof stack === 'string' ? stack : '';
 }
 
-/** `file:line` on a line of its own above the message, or of the first frame that is neither Node's nor an installed package's. */
+const PLACE = /^(?:\s+at (?:.*\()?(?:async )?)?((?:file:\/\/)?\/[^()]*?):(\d+)(?::\d+)?\)?$/;
+
+/** `file:line` above the message, or of the first frame that is neither Node's nor an installed package's nor ours. */
 function placeIn(stack: string): string | undefined {
   for (const line of stack.split('\n')) {
-    const [, where = '', number] =
-      /^(?:\s+at .*?)?((?:file:\/\/)?\/[^()]*?):(\d+)(?::\d+)?\)?$/.exec(line) ?? [];
-    if (where === '' || where.includes('/node_modules/')) continue;
-    return `${where.startsWith('file:') ? fileURLToPath(where) : where}:${number}`;
+    const [, where, number] = PLACE.exec(line) ?? [];
+    if (where === undefined) continue;
+    const path = where.startsWith('file:') ? fileURLToPath(where) : where;
+    if (!path.includes('/node_modules/') && !path.startsWith(OWN)) return `${path}:${number}`;
   }
   return undefined;
 }

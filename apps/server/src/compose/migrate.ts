@@ -2,6 +2,8 @@ import { migrateOrchestrator, requireOrchestratorMigrated } from '@millrace/orch
 import { migrateOutbox, requireOutboxMigrated } from '@millrace/outbox';
 import { type Database, migrate, requireMigrated } from '@millrace/postgres';
 
+type Check = (database: Database, options: ServerSchema) => Promise<void>;
+
 /** Which tables. */
 export interface ServerSchema {
   readonly schema: string;
@@ -34,7 +36,26 @@ export async function migrateServer(
  * @throws MillraceError `SCHEMA_OUTDATED`, `SCHEMA_NEWER` and others of `requireMigrated`.
  */
 export async function requireServerMigrated(database: Database, { schema }: ServerSchema): Promise<void> {
-  await requireOutboxMigrated(database, { schema });
-  await requireOrchestratorMigrated(database, { schema });
-  await requireMigrated(database, { ...OWN, schema });
+  for (const check of CHECKS) await check(database, { schema });
 }
+
+/**
+ * All that is wrong with the tables: `requireServerMigrated` stops at the first.
+ * @param database - where.
+ * @param options - the schema.
+ * @returns what each part would refuse to start with.
+ */
+export async function migrationProblems(
+  database: Database,
+  { schema }: ServerSchema,
+): Promise<readonly unknown[]> {
+  const looks = await Promise.allSettled(CHECKS.map((check) => check(database, { schema })));
+  return looks.flatMap((look) => (look.status === 'rejected' ? [look.reason] : []));
+}
+
+/** One for each part that has tables. */
+const CHECKS: readonly Check[] = [
+  requireOutboxMigrated,
+  requireOrchestratorMigrated,
+  (database, options) => requireMigrated(database, { ...OWN, ...options }),
+];

@@ -58,8 +58,11 @@ export function redisBackend(url: string): Backend {
   };
 }
 
-/** It answers, and says that this user may not ask. */
-const isForbidden = (error: unknown): boolean =>
+/**
+ * Whether Redis answers, and says that this user may not ask.
+ * @param error - that a call to it failed with.
+ */
+export const isForbidden = (error: unknown): boolean =>
   REDIS_ERRORS.is(error, 'REDIS_REFUSED') &&
   error instanceof MillraceError &&
   /NOPERM|unknown command/i.test(error.message);

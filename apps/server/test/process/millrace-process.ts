@@ -47,7 +47,23 @@ export const runMillrace = (
 export const runNpmStart = (...args: string[]): MillraceProcess =>
   watched(spawn('npm', ['start', '--', ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] }));
 
-function watched(child: ChildProcess): MillraceProcess {
+/**
+ * Runs any command that starts a server and says where. All that it has started is killed with it.
+ * @param command - and its arguments.
+ * @param options - all its variables, and the working directory.
+ */
+export function runServer(
+  [command, ...args]: readonly [string, ...string[]],
+  { env, folder }: { readonly env: NodeJS.ProcessEnv; readonly folder: string },
+): MillraceProcess {
+  const child = spawn(command, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  return watched(child, () => {
+    // Of a group that is gone there is nothing to kill.
+    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  });
+}
+
+function watched(child: ChildProcess, end = () => void child.kill('SIGKILL')): MillraceProcess {
   const texts = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
     child[name]?.setEncoding('utf8').on('data', (text: string) => {
@@ -64,7 +80,7 @@ function watched(child: ChildProcess): MillraceProcess {
     kill: (signal) => void child.kill(signal),
     url: () =>
       Promise.race([
-        until(() => /serves (http\S+)/.exec(texts.stderr)?.[1], {
+        until(() => /serves (http\S+)/.exec(texts.stderr + texts.stdout)?.[1], {
           what: 'the address of the server',
           deadlineMs: 40_000,
           intervalMs: 20,
@@ -74,7 +90,7 @@ function watched(child: ChildProcess): MillraceProcess {
         }),
       ]),
     [Symbol.asyncDispose]: async () => {
-      child.kill('SIGKILL');
+      end();
       await ended;
     },
   };

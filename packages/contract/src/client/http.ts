@@ -1,7 +1,7 @@
 import { type Deadline, deadline, pause } from '../system/timing.js';
 import { BUSY_STATUSES, ProblemError, problemErrorOf } from './problem-error.js';
 import { readEvents, type ServerEvent } from './read-events.js';
-import { type BodyPieces, streamOf } from './request-body.js';
+import { type PiecesLeft, streamOf } from './request-body.js';
 
 /** How a client reaches its server. */
 export interface ClientOptions {
@@ -26,7 +26,7 @@ export interface HttpRequest {
   readonly method: string;
   readonly url: string;
   /** Pieces can be read once: a request with them must not be repeated. */
-  readonly body?: string | BodyPieces | undefined;
+  readonly body?: string | PiecesLeft | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal | undefined;
 }

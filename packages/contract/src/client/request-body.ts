@@ -3,19 +3,28 @@ import type { Deadline } from '../system/timing.js';
 /** A body that is made while it is sent: texts and bytes, in order. */
 export type BodyPieces = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
+/** The pieces that have not been sent yet. */
+export type PiecesLeft = AsyncGenerator<string | Uint8Array, void, undefined>;
+
+/**
+ * Begins to read the pieces of a body. Whoever does must `return()` it at the end of the request: `fetch` of Node leaves the pieces after an
+ * early answer, and after an abort reads on without an end.
+ * @param pieces - in order.
+ */
+export async function* piecesLeft(pieces: BodyPieces): PiecesLeft {
+  yield* pieces;
+}
+
 /**
  * A body as `fetch` takes it. Each piece is asked for when the one before it has gone, and none is kept.
- * @param pieces - left when nobody wants the rest.
+ * @param left - the pieces.
  * @param limit - of the server's silence: it does not run while a piece is waited for, which is not the server's fault.
  */
 export function streamOf(
-  pieces: BodyPieces,
+  left: PiecesLeft,
   limit: Pick<Deadline, 'hold' | 'renew'>,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  const left = (async function* () {
-    yield* pieces;
-  })();
   return new ReadableStream(
     {
       async pull(controller) {
@@ -25,8 +34,6 @@ export function streamOf(
         if (done) controller.close();
         else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value);
       },
-      // Not awaited: a source that hangs must not hold up who reads the answer.
-      cancel: () => void left.return().catch(() => {}),
     },
     { highWaterMark: 0 },
   );

@@ -1,7 +1,7 @@
 import { type CallOptions, createClient, type OperationsClient } from '../client/client.js';
 import { type ClientOptions, Http, type HttpRequest } from '../client/http.js';
 import type { ServerEvent } from '../client/read-events.js';
-import type { BodyPieces } from '../client/request-body.js';
+import { type BodyPieces, piecesLeft } from '../client/request-body.js';
 import { PATHS, type RouteId } from '../paths.js';
 import type { AnswerOf, RequestOf, ROUTES } from '../routes.js';
 import { randomKey } from '../system/timing.js';
@@ -91,7 +91,10 @@ export function createServerClient(options: ClientOptions): ServerClient {
     upload: (id, request, lines, { idempotencyKey = randomKey(), ...call } = {}) => {
       const asked = requestOf(id, request as LooseRequest, call);
       const headers = { ...asked.headers, ...NDJSON, 'idempotency-key': idempotencyKey };
-      return single.send({ ...asked, headers, body: lines });
+      const body = piecesLeft(lines);
+      // Not awaited: a source that hangs must not hold up who reads the answer.
+      const leave = () => void body.return().catch(() => {});
+      return single.send<AnswerOf<typeof id>>({ ...asked, headers, body }).finally(leave);
     },
     stream: (id, request, call) =>
       http.stream(

@@ -1,7 +1,8 @@
-import { createServerClient, ProblemError, type ServerClient } from '@millrace/contract/server-client';
+import { createServerClient, type ServerClient } from '@millrace/contract/server-client';
 import { toWorkError } from '@millrace/foundation';
 import type { Command } from 'commander';
 import { ERRORS } from '../../errors.js';
+import { AdvisedError } from '../failure.js';
 import { Printer } from '../show/printer.js';
 import { type End, EXIT, type Surroundings } from '../surroundings.js';
 
@@ -103,7 +104,6 @@ function baseUrlOf(command: Command, given: string): string {
   return given.replace(/\/+$/, '');
 }
 
-/** A server that cannot be reached is told as such, not as what `fetch` says. */
 async function heard(
   asking: Asking,
   ask: (asking: Asking) => Promise<number | undefined>,
@@ -111,18 +111,26 @@ async function heard(
   try {
     return await ask(asking);
   } catch (error) {
-    if (asking.signal.aborted || !isConnectionError(error)) throw error;
-    const { cause } = error as Error;
-    const reason = toWorkError(cause ?? error).message || 'it did not answer';
-    throw ERRORS.create('SERVER_UNREACHABLE', { url: asking.url, reason }, { cause: error });
+    throw asking.signal.aborted ? error : told(asking, error);
   }
 }
 
-/** What `fetch` and the deadline of a request throw; what the server has refused is a ProblemError. */
-const isConnectionError = (error: unknown): boolean =>
-  !(error instanceof ProblemError) &&
-  ((error instanceof TypeError && error.message === 'fetch failed') ||
-    (error instanceof DOMException && error.name === 'TimeoutError'));
+/** A server that cannot be reached is told as such, not as what `fetch` says. */
+function told(asking: Asking, error: unknown): unknown {
+  if (error instanceof AdvisedError) return new AdvisedError(told(asking, error.cause), error.advice);
+  if (!isConnectionError(error)) return error;
+  const { cause } = error as Error;
+  const reason = toWorkError(cause ?? error).message || 'it did not answer';
+  return ERRORS.create('SERVER_UNREACHABLE', { url: asking.url, reason }, { cause: error });
+}
+
+/**
+ * Whether a server could not be reached, or broke off: what `fetch` and the deadline of a request throw. What it has refused is a ProblemError.
+ * @param error - that a request failed with.
+ */
+export const isConnectionError = (error: unknown): boolean =>
+  (error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message)) ||
+  (error instanceof DOMException && error.name === 'TimeoutError');
 
 async function untilInterrupted(
   { events }: Surroundings,

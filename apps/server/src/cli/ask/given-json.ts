@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { toWorkError } from '@millrace/foundation';
+import { safeText } from '../show/safe-text.js';
 import type { Asking } from './asking.js';
 
 /** Far above what a server takes in one body; whoever names a disk instead of a file is told so. */
@@ -20,12 +21,9 @@ export async function givenJson(asking: Asking, file: string): Promise<unknown> 
     return JSON.parse(await textOf(addAbortSignal(signal, source)));
   } catch (error) {
     signal.throwIfAborted();
-    const reason = toWorkError(error).message;
-    return command.error(
-      error instanceof SyntaxError
-        ? `error: ${name} must hold JSON: ${reason}`
-        : `error: ${name} cannot be read: ${reason}`,
-    );
+    const problem = error instanceof SyntaxError ? 'must hold JSON' : 'cannot be read';
+    // The message may quote what is there.
+    return command.error(safeText(`error: ${name} ${problem}: ${toWorkError(error).message}`));
   }
 }
 
@@ -39,5 +37,7 @@ async function textOf(source: Readable): Promise<string> {
     chunks.push(part);
   }
   // Editors of some systems begin a file with a byte order mark, which JSON does not know.
-  return Buffer.concat(chunks).toString('utf8').replace(/^\ufeff/, '');
+  return Buffer.concat(chunks)
+    .toString('utf8')
+    .replace(/^\ufeff/, '');
 }

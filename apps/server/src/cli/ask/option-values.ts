@@ -24,15 +24,43 @@ export function positiveNumber(text: string): number {
   return value;
 }
 
+/** A value that was given as JSON. In a box: Commander takes null for a value that is missing. */
+export interface GivenValue {
+  readonly value: unknown;
+}
+
 /**
  * Reads a value written as JSON.
  * @param text - as it was given.
  * @throws InvalidArgumentError where it is none.
  */
-export function jsonValue(text: string): unknown {
+export function jsonValue(text: string): GivenValue {
   try {
-    return JSON.parse(text);
+    return { value: JSON.parse(text) };
   } catch (error) {
     throw new InvalidArgumentError(`It must be JSON: ${(error as Error).message}.`);
   }
 }
+
+/**
+ * Reads a point in time.
+ * @param text - as it was given.
+ * @returns ISO 8601, in UTC.
+ * @throws InvalidArgumentError for anything else.
+ */
+export function pointInTime(text: string): string {
+  const time = new Date(text);
+  // Without a zone it would mean something else on another machine.
+  if (!/(Z|[+-]\d\d:?\d\d)$/i.test(text) || Number.isNaN(time.getTime()))
+    throw new InvalidArgumentError('It must be a time such as 2030-01-31T12:00:00Z.');
+  return time.toISOString();
+}
+
+/**
+ * Lets an option also be `none`. It stays a text: Commander takes null for a value that is missing.
+ * @param parse - reads everything else.
+ */
+export const orNone =
+  <T>(parse: (text: string) => T) =>
+  (text: string): T | 'none' =>
+    text === 'none' ? text : parse(text);

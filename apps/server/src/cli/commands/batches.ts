@@ -1,7 +1,8 @@
 import type { AnswerOf } from '@millrace/contract/server-client';
 import { Command } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
-import type { End, Surroundings } from '../surroundings.js';
+import { positiveNumber } from '../ask/option-values.js';
+import { type End, EXIT, type Surroundings } from '../surroundings.js';
 import { listCommand } from './batches/list.js';
 import { showBatch } from './batches/show-batch.js';
 import { watchBatch } from './batches/watch-batch.js';
@@ -27,11 +28,16 @@ export function batchesCommand(surroundings: Surroundings, end: End): Command {
       return undefined;
     },
   );
-  const watch = asksServer<OneBatch>(
-    of('watch', 'Wait for the end of a batch. The exit code is 0 when it is DONE, else 1.'),
+  const watch = asksServer<OneBatch & { readonly timeout?: number }>(
+    of('watch', 'Watch a batch until it has ended. The exit code is 0 when it is DONE, else 1.').option(
+      '--timeout <seconds>',
+      'The longest wait; no limit unless given.',
+      positiveNumber,
+    ),
     surroundings,
     end,
-    (asking, { batch }) => watchBatch(asking, batch),
+    (asking, { batch, timeout }) =>
+      watchBatch(asking, batch, { timeoutMs: timeout === undefined ? undefined : timeout * 1000 }),
   );
   const retry = asksServer<OneBatch & { readonly task?: string }>(
     of('retry', 'Run again what failed or was cancelled; what is done stays done.').option(
@@ -69,10 +75,13 @@ async function retryBatch(
   sayStatus(asking, batch, batch.status === 'RUNNING' ? '' : ': there is nothing to run again');
 }
 
-async function abortBatch(asking: Asking, { batch: batchId }: OneBatch): Promise<undefined> {
+/** One that came to another end before cannot be aborted: whoever wanted that is told so by the exit code, too. */
+async function abortBatch(asking: Asking, { batch: batchId }: OneBatch): Promise<number> {
   const { client, signal } = asking;
   const batch = await client.call('abortBatch', { params: { batchId } }, { signal });
-  sayStatus(asking, batch, batch.status === 'ABORTED' ? '' : ': it had ended before');
+  const isAborted = batch.status === 'ABORTED';
+  sayStatus(asking, batch, isAborted ? '' : ': it had ended before');
+  return isAborted ? EXIT.DONE : EXIT.FAILED;
 }
 
 const sayStatus = (asking: Asking, batch: AnswerOf<'abortBatch'>, why: string): void =>

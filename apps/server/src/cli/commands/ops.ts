@@ -5,6 +5,7 @@ import { positiveNumber } from '../ask/option-values.js';
 import { type PageOptions, pageOptions, remarkMore } from '../ask/pages.js';
 import { type End, EXIT, type Surroundings } from '../surroundings.js';
 import { OPERATION_COLUMNS, showOperation } from './ops/show-operation.js';
+import { waitForOperation } from './ops/wait-for-operation.js';
 
 type State = AnswerOf<'getOperationStatus'>['state'];
 
@@ -43,7 +44,10 @@ export function opsCommand(surroundings: Surroundings, end: End): Command {
     .option('--biz-key <key>', 'Only those of this business key.')
     .addOption(new Option('--state <state>', 'Only those in this state.').choices(Object.keys(STATES)))
     .option('--dead-letters', 'Only those that their work has failed.');
-  const wait = of('wait', 'Wait for the end of an operation. The exit code is 0 when it is COMPLETED, else 1.');
+  const wait = of(
+    'wait',
+    'Wait for the end of an operation. The exit code is 0 when it is COMPLETED, else 1.',
+  );
   wait.option('--timeout <seconds>', 'The longest wait.', positiveNumber, WAIT_SECONDS);
   const show = of('show', 'Show an operation.');
   const cancel = of('cancel', 'Cancel an operation, and the work behind it.');
@@ -79,17 +83,10 @@ async function showOne(asking: Asking, { operation: opId }: OneOperation): Promi
   asking.answer(operation, (printer) => showOperation(printer, operation));
 }
 
-async function waitForOne(
+const waitForOne = (
   asking: Asking,
-  { operation: opId, timeout }: OneOperation & { readonly timeout: number },
-): Promise<number> {
-  const { client, signal, printer } = asking;
-  const operation = await client.operations.waitFor(opId, { timeoutMs: timeout * 1000, signal });
-  asking.answer(operation, () => showOperation(printer, operation));
-  if (operation.endedAt === null)
-    printer.remark(`It has not ended within ${timeout} s; it goes on. --timeout waits longer.`);
-  return operation.state === 'COMPLETED' ? EXIT.DONE : EXIT.FAILED;
-}
+  { operation, timeout }: OneOperation & { readonly timeout: number },
+): Promise<number> => waitForOperation(asking, operation, { timeoutMs: timeout * 1000 });
 
 async function cancelOne(asking: Asking, { operation: opId }: OneOperation): Promise<number> {
   const { client, signal } = asking;

@@ -13,6 +13,7 @@ import { failureOf } from '../failure.js';
 import { serveUntilEnd } from '../serve-until-end.js';
 import type { End, Surroundings } from '../surroundings.js';
 import { joinSupervisor, type ToSupervisor } from '../watch/join-supervisor.js';
+import { loadWatched } from '../watch/load-watched.js';
 import { supervise } from '../watch/supervise.js';
 
 /** The values of the flags that are settings, by the path of the setting; `config` names the file. */
@@ -55,7 +56,7 @@ const supervisedArguments = (flags: SettingFlags): readonly string[] => [
 ];
 
 /** What is loaded from then on is the user's. */
-async function supervisor(): Promise<ToSupervisor | undefined> {
+async function supervisor(): Promise<ToSupervisor> {
   await import('../../start-server.js');
   return joinSupervisor(systemClock);
 }
@@ -95,7 +96,8 @@ async function serve(
       start: async (signal) => {
         // Not with the others: whoever runs another command does not wait for all of it to load.
         const { startServer } = await import('../../start-server.js');
-        const server = await startServer(config, { log, signal });
+        const app = supervisor && config.app !== undefined && (await loadWatched(config.app, supervisor));
+        const server = await startServer(config, { log, signal, ...(app && { app }) });
         for (const line of bannerOf(config, { url: server.url, version: VERSION, pid: process.pid, folder }))
           say(line);
         supervisor?.serves(config.redisUrl === undefined);

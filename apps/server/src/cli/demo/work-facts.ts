@@ -1,5 +1,6 @@
 import type { AnswerOf } from '@millrace/contract/server-client';
 import type { BatchFacts, OperationFacts, StepFacts } from './facts.js';
+import { spreadOf } from './spread.js';
 
 type Batch = AnswerOf<'listBatches'>['items'][number];
 type BatchDetails = AnswerOf<'getBatch'>;
@@ -56,18 +57,11 @@ export function operationFacts(operations: readonly Operation[]): OperationFacts
     completed: completed.length,
     failed,
     open: operations.length - completed.length - failed,
-    medianMs: medianOf(
-      completed.flatMap(({ acceptedAt, endedAt }) =>
-        endedAt === null ? [] : [Date.parse(endedAt) - Date.parse(acceptedAt)],
-      ),
-    ),
+    medianMs:
+      spreadOf(
+        completed.map(({ acceptedAt, endedAt }) =>
+          endedAt === null ? null : Date.parse(endedAt) - Date.parse(acceptedAt),
+        ),
+      )?.median ?? null,
   };
 }
-
-/**
- * The value that half of all values do not exceed.
- * @param values - in any order.
- * @returns null of none.
- */
-export const medianOf = (values: readonly number[]): number | null =>
-  [...values].sort((a, b) => a - b)[Math.ceil(values.length / 2) - 1] ?? null;

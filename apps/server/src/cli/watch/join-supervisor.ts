@@ -1,6 +1,7 @@
 import { createRequire, register } from 'node:module';
 import { MessageChannel } from 'node:worker_threads';
 import { type Clock, within } from '@millrace/foundation';
+import { EXIT } from '../surroundings.js';
 import { fingerprintOf } from './fingerprint.js';
 import type { HookData } from './module-hook.js';
 import { FLUSHED, isEdited, type Report, readReport } from './report.js';
@@ -12,8 +13,8 @@ const FLUSH_LIMIT_MS = 1_000;
 /** A server's way to its supervisor. */
 export interface ToSupervisor {
   /**
-   * Begins to tell which files are loaded, those so far too. A server that cannot be configured tells of none, so that nobody waits
-   * for one of them to change.
+   * Tells of files, and from the first time on of all that are imported, those so far too. A server that cannot be configured tells of
+   * none, so that nobody waits for one of them to change.
    * @param files - besides what is imported.
    */
   watch(files: readonly string[]): void;
@@ -29,10 +30,10 @@ export interface ToSupervisor {
 /**
  * Makes this process report to the supervisor that has started it, and end with it.
  * @param clock - limits the flush.
- * @returns undefined when nobody listens.
  */
-export function joinSupervisor(clock: Clock): ToSupervisor | undefined {
-  if (!process.send) return undefined;
+export function joinSupervisor(clock: Clock): ToSupervisor {
+  // It was killed before this: nobody would be told of it any more.
+  if (!process.connected) process.exit(EXIT.FAILED);
   // As if it were told to end; while there is nothing to be ended in good order, that ends it at once.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   const loaded = new Map<string, Report>();
@@ -52,8 +53,8 @@ export function joinSupervisor(clock: Clock): ToSupervisor | undefined {
   onRequire(loads);
   return {
     watch: (files) => {
+      if (!isTelling) for (const report of loaded.values()) tell(report);
       isTelling = true;
-      for (const report of loaded.values()) tell(report);
       for (const file of files) loads(file, fingerprintOf(file));
     },
     serves: (losesJobs) => tell({ told: 'serves', losesJobs }),

@@ -31,7 +31,7 @@ export type Phase =
   | { readonly at: 'ended'; readonly exitCode: number };
 
 /** What ends a process in good order. */
-export type EndSignal = 'SIGTERM' | 'SIGINT';
+type EndSignal = 'SIGTERM' | 'SIGINT';
 
 /** What a supervisor learns. */
 export type Happening =

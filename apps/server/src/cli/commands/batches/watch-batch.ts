@@ -1,33 +1,61 @@
-import { sleep, systemClock } from '@millrace/foundation';
+import { systemClock } from '@millrace/foundation';
 import type { Asking } from '../../ask/asking.js';
+import { Patience } from '../../ask/patience.js';
 import { duration } from '../../show/amounts.js';
 import { ProgressBars } from '../../show/progress-bars.js';
 import { EXIT } from '../../surroundings.js';
 import { type BatchDetails, countsText, showBatch } from './show-batch.js';
 
-const LOOK_EVERY_MS = 500;
+/** Small batches end at once; large ones are looked at less often. */
+const FIRST_LOOK_MS = 50;
+const LOOK_EVERY_MS = 1_000;
+const AWAY = 'it does not answer; waiting for it';
+
+/** How a batch is watched. */
+export interface WatchOptions {
+  /** The longest wait; no limit unless given. */
+  readonly timeoutMs?: number | undefined;
+}
 
 /**
  * Waits for the end of a batch, with a bar where somebody can see it, then prints it.
  * @param asking - see Asking.
  * @param batchId - which batch.
- * @returns the exit code: 0 when the batch is DONE, 1 when it has ended in another way.
- * @throws ProblemError when the server refuses; the signal's reason when the user interrupts.
+ * @param options - see WatchOptions.
+ * @returns the exit code: 0 when the batch is DONE, 1 when it has ended in another way, or not in time.
+ * @throws ProblemError when the server refuses; what `fetch` throws when it stays away; the signal's reason when the user interrupts.
  */
-export async function watchBatch(asking: Asking, batchId: string): Promise<number> {
-  const details = await untilEnded(asking, batchId);
+export async function watchBatch(
+  asking: Asking,
+  batchId: string,
+  { timeoutMs }: WatchOptions = {},
+): Promise<number> {
+  const details = await untilEnded(asking, batchId, timeoutMs);
   asking.answer(details, (printer) => showBatch(printer, details));
-  return details.batch.status === 'DONE' ? EXIT.DONE : EXIT.FAILED;
+  const { status } = details.batch;
+  if (status === 'RUNNING')
+    asking.printer.remark(`It has not ended within ${duration(timeoutMs)}; it goes on.`);
+  return status === 'DONE' ? EXIT.DONE : EXIT.FAILED;
 }
 
-async function untilEnded(asking: Asking, batchId: string): Promise<BatchDetails> {
-  const { client, signal, surroundings } = asking;
+async function untilEnded(
+  asking: Asking,
+  batchId: string,
+  timeoutMs: number | undefined,
+): Promise<BatchDetails> {
+  const { signal, surroundings, printer, url } = asking;
   using bars = new ProgressBars(surroundings);
-  for (;;) {
-    const details = await client.call('getBatch', { params: { batchId } }, { signal });
-    bars.set(batchId, barOf(details));
-    if (details.batch.status !== 'RUNNING') return details;
-    await sleep(systemClock, LOOK_EVERY_MS, signal);
+  let last: BatchDetails | undefined;
+  const onAway = (isAway: boolean) => {
+    if (bars.isShown && last) bars.set(batchId, { ...barOf(last), ...(isAway && { note: AWAY }) });
+    else printer.remark(isAway ? `The server at ${url}: ${AWAY}.` : 'It answers again.');
+  };
+  const patience = new Patience(asking, { onAway, timeoutMs });
+  for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(pauseMs * 2, LOOK_EVERY_MS)) {
+    last = await patience.ask((client) => client.call('getBatch', { params: { batchId } }, { signal }));
+    bars.set(batchId, barOf(last));
+    if (last.batch.status !== 'RUNNING' || patience.isOver) return last;
+    await patience.pause(pauseMs);
   }
 }
 

@@ -27,11 +27,8 @@ export async function countLetters(asking: Asking, selection: Selection): Promis
   const query = { groupId, groupBy: 'signature', limit: SHOWN_AT_ONCE_MAX } as const;
   const { signatures = [] } = await client.call('listDeadLetters', { query }, { signal });
   const meant = signatures.filter((cause) => signature === undefined || cause.signature === signature);
-  const isComplete =
-    signatures.length < SHOWN_AT_ONCE_MAX || (signature !== undefined && meant.length > 0);
-  return isComplete
-    ? meant.reduce((total, { count }) => total + count, 0)
-    : countOneByOne(asking, selection);
+  const isComplete = signatures.length < SHOWN_AT_ONCE_MAX || (signature !== undefined && meant.length > 0);
+  return isComplete ? meant.reduce((total, { count }) => total + count, 0) : countOneByOne(asking, selection);
 }
 
 async function countNamed({ client, signal }: Asking, ids: readonly LetterId[]): Promise<number> {

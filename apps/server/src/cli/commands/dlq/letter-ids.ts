@@ -23,8 +23,7 @@ export function letterIds(text: string): readonly LetterId[] {
   });
   // Each once: the same letter is moved once, and counted once.
   const once = [...new Map(ids.map((id) => [letterName(id), id])).values()];
-  if (once.length > LETTER_IDS_MAX)
-    throw new InvalidArgumentError(`They must be ${LETTER_IDS_MAX} at most.`);
+  if (once.length > LETTER_IDS_MAX) throw new InvalidArgumentError(`They must be ${LETTER_IDS_MAX} at most.`);
   return once;
 }
 

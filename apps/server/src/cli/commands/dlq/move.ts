@@ -2,7 +2,9 @@ import { ProblemError } from '@millrace/contract/server-client';
 import { Command, Option } from 'commander';
 import { type Asking, asksServer } from '../../ask/asking.js';
 import { confirm } from '../../ask/confirm.js';
+import { nextCommand } from '../../ask/next-command.js';
 import { wholeNumber } from '../../ask/option-values.js';
+import { AdvisedError } from '../../failure.js';
 import { things } from '../../show/shortened.js';
 import { type End, EXIT, type Surroundings } from '../../surroundings.js';
 import { countLetters, type Selection } from './count-letters.js';
@@ -91,21 +93,29 @@ async function send(asking: Asking, move: Move, selection: Selection, count: num
     asking.answer(answer, () => printer.line(WORDS[move].done(things(answer.moved, 'dead letter'))));
     return EXIT.DONE;
   } catch (error) {
-    if (error instanceof ProblemError && error.code === 'COUNT_CHANGED') {
-      printer.remark(`${error.problem.detail} (${error.code})`);
-      printer.remark(`Nothing was done. To look again: ${lookAgain(selection)}`);
-      return EXIT.FAILED;
-    }
-    if (mayBeDone(error)) printer.remark(`Some may have been moved. To look: ${lookAgain(selection)}`);
-    throw error;
+    const look = `To look: ${lookAgain(asking, selection)}`;
+    if (error instanceof ProblemError && error.code === 'COUNT_CHANGED')
+      throw new AdvisedError(error, [`Nothing was done. ${look}`]);
+    // Who interrupts is told nothing else.
+    if (signal.aborted) printer.remark(`Some may have been moved. ${look}`);
+    throw mayBeDone(error) ? new AdvisedError(error, [`Some may have been moved. ${look}`]) : error;
   }
 }
+
+/** What is said of a connection that never was. */
+const NOT_SENT: readonly unknown[] = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+];
 
 /** The request went out, and no answer says that it was refused. */
 const mayBeDone = (error: unknown): boolean =>
   error instanceof ProblemError
     ? error.status >= 500
-    : ((error as Error).cause as { readonly code?: unknown } | undefined)?.code !== 'ECONNREFUSED';
+    : !NOT_SENT.includes(((error as Error).cause as { readonly code?: unknown } | undefined)?.code);
 
 function selectedBy({ ids, groupId, signature }: Selection): string {
   if (groupId !== undefined) return ` of group ${groupId}`;
@@ -113,8 +123,10 @@ function selectedBy({ ids, groupId, signature }: Selection): string {
   return ids ? ' that were named' : ', all there are,';
 }
 
-/** Without the signature, which no shell would take as it is. */
-const lookAgain = ({ groupId, signature }: Selection): string =>
-  groupId !== undefined
-    ? `millrace dlq list --group ${groupId}`
-    : `millrace dlq list${signature === undefined ? '' : ' --by-signature'}`;
+const lookAgain = (asking: Asking, { groupId, signature }: Selection): string =>
+  nextCommand(
+    asking,
+    ...['dlq', 'list'],
+    ...(groupId === undefined ? [] : ['--group', groupId]),
+    ...(signature === undefined ? [] : ['--signature', signature]),
+  );

@@ -3,7 +3,8 @@ import { duration, moment } from '../../show/amounts.js';
 import type { Column, Printer } from '../../show/printer.js';
 import { shortened } from '../../show/shortened.js';
 
-type Operation = AnswerOf<'getOperationStatus'>;
+/** An operation, as a server tells of it. */
+export type Operation = AnswerOf<'getOperationStatus'>;
 
 const OUTCOME_CHARACTERS_MAX = 80;
 /** One operation has room for more; `--json` has all. */

@@ -1,0 +1,64 @@
+import type { AnswerOf } from '@millrace/contract/server-client';
+import { amount, duration, moment } from '../../show/amounts.js';
+import type { Column, Printer } from '../../show/printer.js';
+import { shortened } from '../../show/shortened.js';
+
+/** A job, as the server sends it. */
+export type Job = AnswerOf<'getJob'>;
+
+const MESSAGE_CHARACTERS_MAX = 100;
+/** One job has room for more; `--json` has all. */
+const PAYLOAD_CHARACTERS_MAX = 2_000;
+
+/** The columns of a list of jobs. */
+export const JOB_COLUMNS: readonly Column<Job>[] = [
+  { name: 'job', of: ({ id }) => id },
+  { name: 'processor', of: ({ processorType }) => processorType },
+  { name: 'state', of: ({ status }) => status },
+  { name: 'tries', of: ({ attempts }) => amount(attempts), isNumber: true },
+  { name: 'created', of: ({ createdAt }) => moment(createdAt) },
+  { name: 'last error', of: ({ failedTries }) => shortened(errorText(failedTries), MESSAGE_CHARACTERS_MAX) },
+];
+
+type FailedTry = Job['failedTries'][number];
+
+const errorText = (failedTries: readonly FailedTry[]): string => {
+  const last = failedTries.at(-1);
+  return last ? `${last.code}: ${last.message}` : '-';
+};
+
+const TRY_COLUMNS: readonly Column<FailedTry>[] = [
+  { name: 'failed try', of: ({ at }) => moment(at) },
+  { name: 'took', of: ({ ms }) => duration(ms), isNumber: true },
+  { name: 'code', of: ({ code }) => code },
+  { name: 'message', of: ({ message }) => shortened(message, MESSAGE_CHARACTERS_MAX) },
+];
+
+/**
+ * Prints a job.
+ * @param printer - of the command.
+ * @param job - as the server has sent it.
+ */
+export function showJob(printer: Printer, job: Job): void {
+  printer.fields({
+    job: job.id,
+    group: job.groupId,
+    processor: job.processorType,
+    state: job.status,
+    queue: job.place,
+    waits: job.reason === null ? undefined : `${job.reason}, until ${moment(job.dueAt)}`,
+    tries: `${amount(job.attempts)}, ${amount(job.retryCount)} of them repeated`,
+    lost: job.orphanCount > 0 ? `${amount(job.orphanCount)} times its worker vanished` : undefined,
+    cost: job.cost === 1 ? undefined : amount(job.cost),
+    created: moment(job.createdAt),
+    'not before': job.notBefore === null ? undefined : moment(job.notBefore),
+    deadline: job.deadline === null ? undefined : moment(job.deadline),
+    started: job.startedAt === null ? undefined : moment(job.startedAt),
+    ended: job.endedAt === null ? undefined : moment(job.endedAt),
+    payload:
+      job.payload === null ? undefined : shortened(JSON.stringify(job.payload), PAYLOAD_CHARACTERS_MAX),
+  });
+  if (job.failedTries.length === 0) return;
+  printer.line('');
+  printer.table(TRY_COLUMNS, job.failedTries, '');
+}

@@ -1,0 +1,25 @@
+import { Command } from 'commander';
+import type { End, Surroundings } from '../surroundings.js';
+import { batchCommand } from './submit/batch.js';
+import { groupCommand } from './submit/group.js';
+import { opCommand } from './submit/op.js';
+
+const EXAMPLES = `
+Examples:
+  millrace submit ORDER.PLACED --biz-key order-17 --payload '{"amount":5}' --wait
+  millrace submit group nightly --jobs jobs.ndjson --watch
+  millrace submit batch settle-day --biz-key 2026-01-31 --watch`;
+
+/**
+ * `millrace submit`: hands in work.
+ * @param surroundings - see Surroundings.
+ * @param end - takes the exit code.
+ */
+export function submitCommand(surroundings: Surroundings, end: End): Command {
+  return new Command('submit')
+    .description('Hand in work: a command (op, which may be left out), a group of jobs, or a batch.')
+    .addCommand(opCommand(surroundings, end), { isDefault: true })
+    .addCommand(groupCommand(surroundings, end))
+    .addCommand(batchCommand(surroundings, end))
+    .addHelpText('after', EXAMPLES);
+}

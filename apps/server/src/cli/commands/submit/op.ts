@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import type { OperationsClient } from '@millrace/contract/client';
+import { Command } from 'commander';
+import { type Asking, asksServer } from '../../ask/asking.js';
+import { nextCommand } from '../../ask/next-command.js';
+import { positiveNumber } from '../../ask/option-values.js';
+import { Patience } from '../../ask/patience.js';
+import { moment } from '../../show/amounts.js';
+import { type End, EXIT, type Surroundings } from '../../surroundings.js';
+import { showOperation } from '../ops/show-operation.js';
+import { givenPayload, type PayloadOptions, payloadOptions } from './payload-options.js';
+
+interface OpOptions extends PayloadOptions {
+  readonly command: string;
+  readonly bizKey?: string;
+  readonly idemKey?: string;
+  readonly budget?: number;
+  readonly wait?: true;
+}
+
+/** `DOMAIN.EVENT`; what names may hold, the server checks. */
+const COMMAND = /^([^.]+)\.([^.]+)$/;
+/** One long poll: below what proxies allow a request, and below what one answer may take. */
+const POLL_SECONDS = 5;
+/** Between two of them: a server that is about to stop answers at once. */
+const POLL_PAUSE_MS = 100;
+
+/**
+ * `millrace submit op`.
+ * @param surroundings - see Surroundings.
+ * @param end - takes the exit code.
+ */
+export function opCommand(surroundings: Surroundings, end: End): Command {
+  const op = new Command('op')
+    .description('Submit a command to the front door. The exit code is 1 when its work has failed.')
+    .argument('<command>', 'DOMAIN.EVENT_TYPE, as a route of the application names it.')
+    .option('--biz-key <key>', 'What it is about, in the words of the business (random).')
+    .option('--idem-key <key>', 'The same for every repetition of one request (random).')
+    .option('--budget <ms>', 'The longest wait for the outcome; then the work goes on.', positiveNumber)
+    .option('--wait', 'Wait for the end, however long it takes.');
+  return asksServer<OpOptions>(payloadOptions(op), surroundings, end, submitOp);
+}
+
+async function submitOp(asking: Asking, options: OpOptions): Promise<number> {
+  const { client, signal } = asking;
+  const [, domain, eventType] = COMMAND.exec(options.command) ?? [];
+  if (domain === undefined || eventType === undefined)
+    return asking.command.error(
+      `error: '${options.command}' must be DOMAIN.EVENT_TYPE, or use submit group or submit batch`,
+    );
+  const { bizKey = randomUUID(), idemKey, budget: timeBudgetMs } = options;
+  const payload = await givenPayload(asking, options);
+  const answer = await client.operations.submit(
+    { domain, eventType, bizKey, idemKey, payload },
+    { timeBudgetMs, signal },
+  );
+  if (options.wait) return waitForEnd(asking, answer.opId);
+  asking.answer(answer, () => showAnswer(asking, answer));
+  return answer.status === 'FAILED' ? EXIT.FAILED : EXIT.DONE;
+}
+
+function showAnswer(asking: Asking, answer: Awaited<ReturnType<OperationsClient['submit']>>): void {
+  const { printer, url } = asking;
+  const { opId: operation, status } = answer;
+  if (status === 'IN_PROGRESS') {
+    const { statusUrl, estimatedCompletionTime } = answer;
+    const expected = moment(estimatedCompletionTime);
+    printer.fields({ operation, state: status, 'status URL': new URL(statusUrl, url).href, expected });
+    printer.remark(`To wait for it: ${nextCommand(asking, 'ops', 'wait', operation)}`);
+    return;
+  }
+  printer.fields({ operation, state: status });
+  printer.json(answer.outcome);
+}
+
+async function waitForEnd(asking: Asking, opId: string): Promise<number> {
+  const { signal, printer, url } = asking;
+  const onAway = (isAway: boolean) =>
+    printer.remark(isAway ? `The server at ${url} does not answer; waiting for it.` : 'It answers again.');
+  const patience = new Patience(asking, { onAway });
+  for (;;) {
+    const request = { params: { opId }, query: { wait: String(POLL_SECONDS) } };
+    const operation = await patience.ask((client) => client.call('getOperationStatus', request, { signal }));
+    if (operation.endedAt !== null) {
+      asking.answer(operation, () => showOperation(printer, operation));
+      return operation.state === 'COMPLETED' ? EXIT.DONE : EXIT.FAILED;
+    }
+    await patience.pause(POLL_PAUSE_MS);
+  }
+}

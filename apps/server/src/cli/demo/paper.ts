@@ -1,0 +1,38 @@
+import type { Colours } from '../show/printer.js';
+
+/** What a picture is drawn on. */
+export interface Paper {
+  readonly columns: number;
+  readonly rows: number;
+  readonly colours: Colours;
+}
+
+/**
+ * A text that fits.
+ * @param text - without colours.
+ * @param width - in characters.
+ */
+export function cut(text: string, width: number): string {
+  const characters = [...text];
+  return characters.length > width ? `${characters.slice(0, Math.max(0, width - 1)).join('')}…` : text;
+}
+
+/**
+ * A text in lines, broken between words; words that are too long are broken anywhere.
+ * @param text - without colours.
+ * @param width - of a line, in characters.
+ */
+export function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(/\s+/).filter((part) => part !== '')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = '';
+    }
+    let rest = line === '' ? word : `${line} ${word}`;
+    for (; rest.length > width; rest = rest.slice(width)) lines.push(rest.slice(0, width));
+    line = rest;
+  }
+  return line === '' ? lines : [...lines, line];
+}

@@ -1,0 +1,38 @@
+import { type Clock, LATE, systemRng, toWorkError, within } from '@millrace/foundation';
+import { lateServices } from '../../../compose/app-services.js';
+import { loadApp, resolveApp } from '../../../compose/load-app.js';
+import { withDemo } from '../../../demo/add-demo.js';
+import { things } from '../../show/shortened.js';
+import { type Finding, finding } from '../finding.js';
+
+/** How long a module may take to load. */
+const LOAD_MS = 10_000;
+
+/**
+ * Loads the application as a server would, and starts nothing of it.
+ * @param file - its path.
+ * @param clock - times the loading.
+ */
+export async function lookAtApp(file: string, clock: Clock): Promise<readonly Finding[]> {
+  try {
+    const given = await within(clock, LOAD_MS, loadApp(file));
+    if (given === LATE) return [unusable(`It has not loaded within ${LOAD_MS} ms: does it await something?`)];
+    const app = resolveApp(given, lateServices().services, file);
+    withDemo(app, { clock, rng: systemRng() }, file);
+    const { processors, dags, routes } = app;
+    const parts = [
+      things(processors.length, 'processor'),
+      things(dags.length, 'DAG'),
+      things(Object.keys(routes).length, 'route'),
+    ];
+    return [finding('ok', 'app', `The application ${file} loads: ${parts.join(', ')}`)];
+  } catch (error) {
+    return [unusable(toWorkError(error).message)];
+  }
+}
+
+const unusable = (seen: string): Finding =>
+  finding('failure', 'app', 'The application cannot be used', {
+    seen,
+    action: 'Correct the module, or the path to it (--app, MILLRACE_APP).',
+  });

@@ -1,0 +1,46 @@
+import type { Colours } from '../show/printer.js';
+import { safeText } from '../show/safe-text.js';
+import { things } from '../show/shortened.js';
+import type { SidedFinding } from './examine.js';
+import type { Level } from './finding.js';
+
+const HEADINGS = { machine: 'This machine', server: 'The server' } as const;
+const LEVEL_WIDTH = 'failure'.length;
+const INDENT = ' '.repeat(LEVEL_WIDTH + 2);
+
+/**
+ * The lines that show a finding; with a heading when it is the first of its side.
+ * @param found - what was found.
+ * @param before - the finding that was shown before it.
+ * @param colours - of the terminal.
+ */
+export function linesOf(
+  found: SidedFinding,
+  before: SidedFinding | undefined,
+  colours: Colours,
+): readonly string[] {
+  const { side, level, title, seen, action } = found;
+  const heading = before?.side === side ? [] : [...(before ? [''] : []), colours.bold(HEADINGS[side])];
+  return [
+    ...heading,
+    `${colourOf(level, colours)(level.padEnd(LEVEL_WIDTH))}  ${safeText(title)}`,
+    ...(seen === null ? [] : [`${INDENT}${colours.dim(safeText(seen))}`]),
+    ...(action === null || level === 'ok' ? [] : [`${INDENT}→ ${safeText(action)}`]),
+  ];
+}
+
+/**
+ * What to remember of it all.
+ * @param findings - all of them.
+ */
+export function verdictOf(findings: readonly SidedFinding[]): string {
+  const count = (level: Level) => findings.filter((one) => one.level === level).length;
+  const [failures, warnings] = [count('failure'), count('warning')];
+  if (failures + warnings === 0) return 'All is well.';
+  return `${things(failures, 'failure')}, ${things(warnings, 'warning')}.`;
+}
+
+function colourOf(level: Level, colours: Colours): (text: string) => string {
+  const { green, cyan, yellow, red } = colours;
+  return { ok: green, note: cyan, warning: yellow, failure: red }[level];
+}

@@ -1,0 +1,197 @@
+import { defineAggregator, defineProcessor } from '@millrace/bulk-action';
+import { latch, startTcpProxy, until } from '@millrace/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defineApp } from '../../src/define-app.js';
+import { serve, type TestServer } from '../serve.js';
+import { against } from './against.js';
+import { runCaptured } from './captured.js';
+import { steady } from './steady.js';
+
+/** Clears the screen of a terminal that obeys, and writes backwards. */
+const HOSTILE = 'refused \u001b[2J\u202e';
+const SHOWN = 'refused \\u001b[2J\\u202e';
+const GROUPS = '/api/bulk/groups';
+const mayEnd = latch('jobs that are held may end');
+
+const application = defineApp({
+  processors: [
+    defineProcessor({ type: 'echo', process: ({ payload }) => ({ success: true, data: payload }) }),
+    defineProcessor({
+      type: 'fail',
+      retry: { retries: 0 },
+      process: () => {
+        throw new Error(HOSTILE);
+      },
+    }),
+    defineProcessor({
+      type: 'held',
+      process: async () => {
+        await mayEnd.promise;
+        return { success: true };
+      },
+    }),
+  ],
+  aggregators: [
+    defineAggregator<unknown, unknown>({
+      type: 'echo',
+      map: ({ data }) => data,
+      async reduce(all) {
+        for await (const data of all) return { first: data };
+        return null;
+      },
+    }),
+  ],
+});
+
+let server: TestServer;
+const run = against(() => server);
+const body = async (path: string) => (await server.send(GROUPS + path)).body;
+const submit = async (id: string, types: readonly string[], more: object = {}, seal = true) => {
+  const jobs = types.map((processorType, n) => ({ id: `j${n}`, processorType, payload: { text: HOSTILE } }));
+  const { status } = await server.send(GROUPS, { body: { group: { id, ...more }, jobs, seal } });
+  expect(status).toBe(201);
+};
+
+beforeAll(async () => {
+  server = await serve({ application });
+});
+afterAll(async () => {
+  mayEnd.open();
+  await server[Symbol.asyncDispose]();
+});
+
+describe('millrace groups', () => {
+  it('watches a group to its end at a terminal, with a bar and what came of it', async () => {
+    await submit('seen', ['echo', 'echo', 'fail'], { weight: 2, rps: 50, concurrency: 5 });
+    const watch = await run(['groups', 'watch', 'seen'], { isTerminal: true, env: { NO_COLOR: '1' } });
+    expect(watch.exitCode).toBe(0);
+    expect(watch.err).toMatch(/seen +█+ 100 % {2}[\d.]+ per second, 1 failed, COMPLETED/);
+    expect(watch.out).toMatch(/^status +COMPLETED$/m);
+    expect(watch.out).toMatch(/^done +3 of 3 \(100\.0 %\)$/m);
+    expect(watch.out).toMatch(/^limits +50 per second, .*5 at once/m);
+    expect(watch.out).toMatch(/^success +66\.7 % of 3 jobs$/m);
+    expect(watch.out).toMatch(/^tries +p50 .+, p95 .+, p99 .+/m);
+    expect(watch.out).toContain(`data      {"first":{"text":"${SHOWN}"}}`);
+    expect(watch.out).toMatch(/^j2 .+refused \\u001b\[2J\\u202e/m);
+    expect(watch.out).not.toContain('\u001b');
+    expect((await run(['groups', 'show', 'seen'])).out).toBe(watch.out);
+  });
+
+  it('prints the bodies of the API as JSON, whatever texts they hold', async () => {
+    const watch = await run(['groups', 'watch', 'seen', '--json']);
+    expect(steady(watch.out)).toEqual(steady(await body('/seen')));
+    expect(steady((await run(['groups', 'show', 'seen', '--json'])).out)).toEqual(
+      steady(await body('/seen')),
+    );
+    const result = await run(['groups', 'show', 'seen', '--result', '--json']);
+    expect(JSON.parse(result.out)).toEqual(await body('/seen/result'));
+    expect(result.out).not.toContain('\u001b');
+    const list = await run(['groups', 'list', '--status', 'COMPLETED', '--json']);
+    expect(steady(list.out)).toEqual(steady(await body('?status=COMPLETED')));
+    expect((await run(['groups', 'list'])).out).toMatch(/^seen +COMPLETED +3 of 3 +1 /m);
+  });
+
+  it('without a terminal tells of tens of percent, and waits no longer than it is told', async () => {
+    await submit('halves', ['echo', 'held'], { concurrency: 5 });
+    await until(async () => (await body('/halves')).progress.done === 1, { what: 'the first job' });
+    const watch = await run(['groups', 'watch', 'halves', '--timeout', '0.05']);
+    expect(watch.exitCode).toBe(1);
+    expect(watch.err).toMatch(
+      /^50 %: 1 of 2 done, .+ per second.*\nIt has not ended within 50 ms; it goes on\.\n$/,
+    );
+    expect(watch.out).toMatch(/^open +1 running, 0 waiting/m);
+    const pending = await run(['groups', 'show', 'halves', '--result']);
+    expect(pending).toMatchObject({ exitCode: 1, out: '', err: expect.stringContaining('(RESULT_PENDING)') });
+  });
+
+  it('changes limits and takes them away', async () => {
+    const args = ['--weight', '3', '--rps', '9.5', '--burst', '2', '--concurrency', 'none'];
+    const limits = ['--priority', 'high', '--deadline', '2126-01-01T02:00:00+02:00', '--timeout-ms', '60000'];
+    const set = await run(['groups', 'set', 'halves', ...args, ...limits, '--json']);
+    expect(set).toMatchObject({ exitCode: 0, err: '' });
+    expect(steady(set.out)).toEqual(steady(await body('/halves')));
+    expect(JSON.parse(set.out)).toMatchObject({
+      ...{ weight: 3, rps: 9.5, burst: 2, concurrency: null, priorityLevel: 'high', timeoutMs: 60_000 },
+      deadline: '2126-01-01T00:00:00.000Z',
+    });
+    const none = await run(['groups', 'set', 'halves', '--rps', 'none', '--deadline', 'none']);
+    expect(none.out).toMatch(/^limits +fails after 1 min without progress$/m);
+    expect(await body('/halves')).toMatchObject({ rps: null, deadline: null });
+  });
+
+  it.each([
+    [['set', 'halves'], 'nothing to change'],
+    [['set', 'halves', '--rps', '-1'], 'It must be a number above 0.'],
+    [['set', 'halves', '--deadline', '2126-01-01'], 'It must be a time such as'],
+    [['set', 'halves', '--weight', 'none'], 'It must be a number above 0.'],
+    [['set', 'halves', '--priority', 'first'], 'Allowed choices are high, normal, low.'],
+    [['list', '--status', 'ASLEEP'], 'Allowed choices are CREATED'],
+    [['show', HOSTILE], '(ID_INVALID)'],
+    [['watch'], "missing required argument 'group'"],
+  ])('refuses %j as wrong use', async (args, message) => {
+    const { exitCode, out, err } = await run(['groups', ...args]);
+    expect({ exitCode, out }).toEqual({ exitCode: 2, out: '' });
+    expect(err).toContain(message);
+    expect(err).not.toContain('\u001b');
+  });
+
+  it('pauses, resumes and cancels a group; whoever watches it sees that', async () => {
+    const watch = runCaptured(['groups', 'watch', 'halves', '--url', server.url]);
+    const pause = await run(['groups', 'pause', 'halves', '--url', server.url]);
+    expect(pause).toEqual({
+      exitCode: 0,
+      out: 'Group halves is RUNNING, paused.\n',
+      err: `To let it go on: millrace groups resume halves --url ${server.url}\n`,
+    });
+    expect((await run(['groups', 'resume', 'halves'])).out).toBe('Group halves is RUNNING.\n');
+    expect((await run(['groups', 'cancel', 'halves'])).out).toBe('Group halves is CANCELLED.\n');
+    expect(await watch.exitCode).toBe(1);
+    expect(watch.out()).toMatch(/^result +CANCELLED/m);
+    expect(await run(['groups', 'cancel', 'halves'])).toMatchObject({ exitCode: 0 });
+    expect(await run(['groups', 'cancel', 'seen'])).toMatchObject({
+      exitCode: 1,
+      out: 'Group seen is COMPLETED: it had ended before.\n',
+    });
+    const ended = await run(['groups', 'pause', 'seen']);
+    expect(ended).toMatchObject({ exitCode: 1, out: '', err: expect.stringContaining('(GROUP_ENDED)') });
+  });
+
+  it('seals a group that was left open, which then ends', async () => {
+    await submit('open', ['echo'], {}, false);
+    expect((await run(['groups', 'list'])).out).toMatch(/^open +\w+, takes more jobs /m);
+    const wrong = await run(['groups', 'seal', 'open', '--total', '2']);
+    expect(wrong).toMatchObject({ exitCode: 1, err: expect.stringContaining('(SEAL_TOTAL_MISMATCH)') });
+    expect((await run(['groups', 'seal', 'open'])).exitCode).toBe(0);
+    expect((await run(['groups', 'watch', 'open'])).exitCode).toBe(0);
+  });
+
+  it.each(['show', 'watch', 'cancel', 'pause', 'seal'])(
+    '%s says that there is no such group',
+    async (verb) => {
+      const { exitCode, out, err } = await run(['groups', verb, 'nobody']);
+      expect({ exitCode, out }).toEqual({ exitCode: 1, out: '' });
+      expect(err).toMatch(/nobody.*\(GROUP_NOT_FOUND\)\n$/);
+    },
+  );
+
+  it('goes on watching when the server was away for a while, and says so once', async () => {
+    await submit('patient', ['held']);
+    const { hostname, port } = new URL(server.url);
+    await using proxy = await startTcpProxy({ targetHost: hostname, targetPort: Number(port) });
+    const watch = runCaptured(['groups', 'watch', 'patient', '--url', proxy.url('http')]);
+    await until(() => proxy.connections > 0, { what: 'the watch' });
+    // The first answer must have come: without one, it might be the wrong address.
+    const seen = runCaptured(['groups', 'show', 'patient', '--url', proxy.url('http')]);
+    await seen.exitCode;
+    proxy.refuse(true);
+    proxy.cut();
+    await until(() => watch.err() !== '', { what: 'it says that the server is away' });
+    proxy.refuse(false);
+    await until(() => watch.err().includes('again'), { what: 'it says that the server is back' });
+    mayEnd.open();
+    expect(await watch.exitCode).toBe(0);
+    expect(watch.err()).toBe(
+      `The server at ${proxy.url('http')} does not answer; waiting for it.\nIt answers again.\n100 %: 1 of 1 done, ${watch.err().split('done, ')[1]}`,
+    );
+  });
+});

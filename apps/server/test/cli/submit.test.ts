@@ -1,0 +1,275 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { defineProcessor } from '@millrace/bulk-action';
+import { NonRetryableError } from '@millrace/foundation';
+import { defineRoutes, inline } from '@millrace/orchestrator';
+import { defineDag, task } from '@millrace/outbox';
+import { latch, startTcpProxy, until } from '@millrace/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defineApp } from '../../src/define-app.js';
+import { serve, type TestServer } from '../serve.js';
+import { against } from './against.js';
+import { runCaptured } from './captured.js';
+import { steady } from './steady.js';
+
+/** Clears the screen of a terminal that obeys, and writes backwards. */
+const HOSTILE = 'refused \u001b[2J\u202e';
+const SHOWN = 'refused \\u001b[2J\\u202e';
+const mayEnd = latch('the slow operation');
+
+const application = defineApp({
+  processors: [
+    defineProcessor({ type: 'echo', process: ({ payload }) => ({ success: true, data: payload }) }),
+    defineProcessor({
+      type: 'fail',
+      retry: { retries: 0 },
+      process: () => {
+        throw new Error(HOSTILE);
+      },
+    }),
+  ],
+  dags: [
+    defineDag('day', {
+      close: task({
+        retry: { retries: 0 },
+        run: ({ batch }) => {
+          if ((batch.payload as { fails?: boolean }).fails) throw new Error(HOSTILE);
+          return 1;
+        },
+      }),
+    }),
+  ],
+  routes: defineRoutes({
+    'ORDER.PLACE': inline(({ payload }) => ({ placed: payload })),
+    'ORDER.FAIL': inline(() => {
+      throw new NonRetryableError(HOSTILE);
+    }),
+    'ORDER.SLOW': inline(() => mayEnd.promise),
+  }),
+});
+
+let server: TestServer;
+let folder: string;
+const run = against(() => server);
+const body = async (path: string) => (await server.send(path)).body;
+const groupOf = (id: string) => body(`/api/bulk/groups/${id}`);
+const job = (id: string) => JSON.stringify({ id, processorType: 'echo' });
+const file = async (name: string, ...lines: string[]) => {
+  await writeFile(join(folder, name), lines.join('\n'));
+  return ['--jobs', name];
+};
+
+beforeAll(async () => {
+  server = await serve({ application });
+  folder = await mkdtemp(join(tmpdir(), 'millrace-submit-'));
+});
+afterAll(async () => {
+  mayEnd.open();
+  await rm(folder, { recursive: true });
+  await server[Symbol.asyncDispose]();
+});
+
+describe('millrace submit op', () => {
+  it('prints the outcome of what ends in time, with or without the word op', async () => {
+    const args = ['--payload', '{"n":1}', '--biz-key', 'b', '--idem-key', 'i', '--budget', '5000'];
+    const done = await run(['submit', 'ORDER.PLACE', ...args]);
+    expect(done).toMatchObject({ exitCode: 0, err: '' });
+    expect(done.out).toMatch(/^state +COMPLETED$/m);
+    expect(done.out).toMatch(/"placed": \{\n +"n": 1/);
+    const json = JSON.parse((await run(['submit', 'op', 'ORDER.PLACE', ...args, '--json'])).out);
+    // The same key is the same operation.
+    expect(done.out).toContain(json.opId);
+    expect(json).toMatchObject({ status: 'COMPLETED', outcome: { data: { placed: { n: 1 } } } });
+    expect(await body(`/api/operations/${json.opId}/status`)).toMatchObject({ bizKey: 'b', idemKey: 'i' });
+  });
+
+  it('takes its payload from a file or standard input', async () => {
+    await writeFile(join(folder, 'payload.json'), '[1]');
+    const from = async (name: string, input = '') => {
+      const args = ['submit', 'ORDER.PLACE', '--payload-file', name, '--budget', '5000', '--json'];
+      return JSON.parse((await run(args, { folder, input })).out).outcome.data.placed;
+    };
+    expect([await from('payload.json'), await from('-', '[2]')]).toEqual([[1], [2]]);
+  });
+
+  it('ends with 1 when the work has failed, and shows no escapes of its message', async () => {
+    const failed = await run(['submit', 'ORDER.FAIL', '--budget', '5000']);
+    expect(failed).toMatchObject({ exitCode: 1, err: '' });
+    expect(failed.out).toContain(SHOWN);
+    const waited = await run(['submit', 'ORDER.FAIL', '--wait']);
+    expect(waited).toMatchObject({ exitCode: 1, out: expect.stringContaining(SHOWN) });
+  });
+
+  it('says where to ask about what goes on; --wait waits for the end', async () => {
+    const slow = ['submit', 'ORDER.SLOW', '--idem-key', 'slow', '--biz-key', 's', '--budget', '50'];
+    const { exitCode, out, err } = await run([...slow, '--url', server.url]);
+    expect(exitCode).toBe(0);
+    const [, opId] = /^operation +(\S+)$/m.exec(out) ?? [];
+    expect(out).toContain(`${server.url}/api/operations/${opId}/status`);
+    expect(err).toBe(`To wait for it: millrace ops wait ${opId} --url ${server.url}\n`);
+    const json = await run([...slow, '--json']);
+    expect(JSON.parse(json.out)).toMatchObject({
+      opId,
+      status: 'IN_PROGRESS',
+      statusUrl: expect.any(String),
+    });
+    expect(json.err).toBe('');
+    const waiting = run([...slow, '--wait', '--json']);
+    mayEnd.open();
+    const waited = await waiting;
+    expect(waited.exitCode).toBe(0);
+    expect(JSON.parse(waited.out)).toEqual(await body(`/api/operations/${opId}/status`));
+  });
+
+  it.each([
+    [['ORDER'], 2, 'must be DOMAIN.EVENT_TYPE'],
+    [['order.place'], 2, '(COMMAND_INVALID)'],
+    [['ORDER.NONE'], 1, '(ROUTE_NOT_FOUND)'],
+    [['ORDER.PLACE', '--payload', '{'], 2, 'It must be JSON'],
+    [['ORDER.PLACE', '--payload', '1', '--payload-file', '-'], 2, 'cannot be used with'],
+    [['ORDER.PLACE', '--payload-file', 'nowhere'], 2, 'nowhere cannot be read'],
+    [['ORDER.PLACE', '--budget', '1'], 2, '(TIME_BUDGET_OUT_OF_RANGE)'],
+    [[], 2, "missing required argument 'command'"],
+  ])('refuses %j', async (args, exitCode, message) => {
+    const refused = await run(['submit', ...args]);
+    expect(refused).toMatchObject({ exitCode, out: '', err: expect.stringContaining(message) });
+  });
+});
+
+describe('millrace submit group', () => {
+  it('sends the jobs of a file, with a bar, and watches them to the end', async () => {
+    const jobs = await file('many.ndjson', ...Array.from({ length: 2_000 }, (_, n) => job(`j${n}`)));
+    const args = ['submit', 'group', 'many', ...jobs, '--weight', '2', '--rps', '100000', '--watch'];
+    const env = { NO_COLOR: '1' };
+    const { exitCode, out, err } = await run(args, { folder, isTerminal: true, env });
+    expect(exitCode).toBe(0);
+    expect(err).toMatch(/many\.ndjson +█+ 100 % {2}0\.08 of 0\.08 MB sent/);
+    expect(err).toMatch(/many +█+ 100 % /);
+    expect(out).toMatch(/^done +2,000 of 2,000/m);
+    expect(await groupOf('many')).toMatchObject({ weight: 2, rps: 100_000, sealed: true });
+  });
+
+  it('makes the same job many times, for a tenant; the next command can be copied', async () => {
+    const args = ['--processor', 'echo', '--payload', 'null', '--count', '3', '--tenant', 'acme'];
+    const made = await run(['submit', 'group', 'made', ...args]);
+    expect(made.exitCode).toBe(0);
+    expect(made.out).toMatch(/^group +acme\/made$/m);
+    expect(made.out).toMatch(/^jobs +3: 3 new, 0 known before$/m);
+    const [, ...next] = (/To watch it: (millrace .+)\n/.exec(made.err)?.[1] ?? '').split(' ');
+    const watch = await run([...next, '--json']);
+    expect(watch.exitCode).toBe(0);
+    expect(steady(watch.out)).toEqual(steady(await groupOf('acme%2Fmade')));
+  });
+
+  it('leaves a group open, takes more from standard input, and says how to seal it', async () => {
+    const first = await run(['submit', 'group', 'parts', '--open', '--json']);
+    expect(JSON.parse(first.out)).toMatchObject({
+      groupId: 'parts',
+      created: true,
+      registered: 0,
+      sealed: false,
+    });
+    const input = `${job('a')}\n\n${job('b')}`;
+    const more = await run(['submit', 'group', 'parts', '--jobs', '-', '--open'], { input });
+    expect(more.out).toMatch(/^jobs +2: 2 new/m);
+    expect(more.err).toContain('millrace groups seal parts\n');
+    const last = await run(['submit', 'group', 'parts', '--jobs', '-'], { input: job('c') });
+    expect(last).toMatchObject({ exitCode: 1, out: '' });
+    expect(last.err).toMatch(
+      /\(SEAL_TOTAL_MISMATCH\)\nThe jobs are stored\. .*: millrace groups seal parts\n$/,
+    );
+    expect((await groupOf('parts')).progress.registered).toBe(3);
+  });
+
+  it('names the broken line of the file, and goes on where it was when that is corrected', async () => {
+    const nameless = '{"processorType":"fail"}';
+    const broken = await file('broken.ndjson', nameless, nameless, `{"processorType":"${HOSTILE}",`);
+    const args = ['submit', 'group', 'broken'];
+    const refused = await run([...args, ...broken], { folder });
+    expect(refused).toMatchObject({ exitCode: 1, out: '' });
+    expect(refused.err).toMatch(
+      /^Line 4 cannot be taken: it is not JSON\. The 2 jobs before it are stored.*\(LINE_INVALID\)\nThe group was line 1: correct line 3 of broken\.ndjson\.\n/,
+    );
+    const [, key = ''] =
+      /with --idem-key (\S+): jobs that are stored are not stored again\.\n$/.exec(refused.err) ?? [];
+    const corrected = await file('corrected.ndjson', nameless, nameless, nameless);
+    const done = await run([...args, ...corrected, '--idem-key', key, '--json'], { folder });
+    expect(JSON.parse(done.out)).toMatchObject({ created: false, added: 1, known: 2, sealed: true });
+    expect(await run(['groups', 'watch', 'broken'])).toMatchObject({ out: expect.stringContaining(SHOWN) });
+  });
+
+  it('says how to go on when the connection breaks, or when it is interrupted', async () => {
+    const { hostname, port } = new URL(server.url);
+    await using proxy = await startTcpProxy({ targetHost: hostname, targetPort: Number(port) });
+    const jobs = await file('cut.ndjson', job('a'));
+    const url = proxy.url('http');
+    proxy.dropReplies(true);
+    const args = ['submit', 'group', 'cut', ...jobs, '--url', url, '--idem-key', 'k'];
+    const lost = runCaptured(args, { folder });
+    await until(async () => (await groupOf('cut')).sealed === true, { what: 'the server has all' });
+    proxy.cut();
+    expect(await lost.exitCode).toBe(1);
+    expect(lost.err()).toMatch(
+      /^No server answers at .+\nRun the same command again, with the same --idem-key/,
+    );
+    const stopped = runCaptured(args, { folder });
+    await until(() => proxy.connections > 0, { what: 'the second upload' });
+    stopped.events.emit('SIGINT');
+    expect(await stopped.exitCode).toBe(130);
+    expect(stopped.err()).toMatch(/^Run the same command again/);
+    proxy.dropReplies(false);
+    const again = await run([...args, '--json'], { folder });
+    expect(JSON.parse(again.out)).toMatchObject({ added: 0, known: 1, sealed: true });
+  });
+
+  it.each([
+    [['x'], 2, 'give its jobs with --jobs FILE'],
+    [['x', '--jobs', 'nowhere'], 2, 'nowhere cannot be read: ENOENT'],
+    [['x', '--jobs', '.'], 2, '. cannot be read: it is a directory'],
+    [['x', '--jobs', '-', '--count', '2'], 2, 'cannot be used with'],
+    [['x', '--processor', 'echo', '--open', '--watch'], 2, 'cannot be used with'],
+    [['x', '--processor', 'echo', '--rps', 'none'], 2, 'It must be a number above 0.'],
+    [['x', '--processor', 'echo', '--idem-key', 'a b'], 2, '(ID_INVALID)'],
+    [[HOSTILE, '--processor', 'echo'], 1, 'Line 1 cannot be taken'],
+    [['many', '--processor', 'echo', '--weight', '9'], 1, '(GROUP_CONFLICT)'],
+  ])('refuses %j', async (args, exitCode, message) => {
+    const refused = await run(['submit', 'group', ...args], { folder });
+    expect(refused).toMatchObject({ exitCode, out: '', err: expect.stringContaining(message) });
+    expect(refused.err).not.toContain('\u001b');
+    expect(refused.err).not.toContain('--idem-key ');
+  });
+});
+
+describe('millrace submit batch', () => {
+  it('starts a batch once for each key', async () => {
+    const args = ['submit', 'batch', 'day', '--biz-key', 'monday'];
+    const started = await run([...args, '--json']);
+    expect(started).toMatchObject({ exitCode: 0, err: '' });
+    const { id, created } = JSON.parse(started.out);
+    expect(created).toBe(true);
+    const watched = await run([...args, '--watch', '--json']);
+    expect(watched.exitCode).toBe(0);
+    expect(JSON.parse(watched.out)).toEqual(await body(`/api/batches/${id}`));
+    const known = await run(args);
+    expect(known.out).toMatch(new RegExp(`^batch +${id}$`, 'm'));
+    expect(known.err).toMatch(
+      /^The key has this batch already: DONE\. .*\nTo watch it: millrace batches watch \d+\n$/,
+    );
+    expect(JSON.parse((await run([...args, '--rerun', '--json'])).out)).toMatchObject({ runNo: 2 });
+  });
+
+  it('ends with 1 when the batch that it watches fails, and refuses what cannot be', async () => {
+    const args = ['submit', 'batch', 'day', '--biz-key', 'tuesday', '--payload', '{"fails":true}', '--watch'];
+    const failed = await run(args);
+    expect(failed).toMatchObject({ exitCode: 1, out: expect.stringContaining(SHOWN) });
+    expect(await run(['submit', 'batch', 'none', '--biz-key', 'x'])).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining('(DAG_NOT_FOUND)'),
+    });
+    expect(await run(['submit', 'batch', 'day'])).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining("required option '--biz-key <key>' not specified"),
+    });
+  });
+});

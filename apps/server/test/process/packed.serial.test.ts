@@ -1,0 +1,97 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { isProcessGone } from '@millrace/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type MillraceProcess, runServer } from './millrace-process.js';
+import { installExample, type UsersFolder } from './users-folder.js';
+
+const README = readFileSync(new URL('../../../../examples/campaign-app/README.md', import.meta.url), 'utf8');
+const TOTALS = { mails: 300, sent: 270, bounced: 30, cents: 540 };
+const COMPLETED = { type: 'Ok', data: { results: { report: TOTALS } } };
+const ENDED = { code: 0, signal: null };
+
+let user: UsersFolder;
+let bare: MillraceProcess;
+beforeAll(async () => {
+  user = await installExample();
+  // It needs nothing that is built, so it starts while that is.
+  bare = runServer(['npx', 'millrace', 'start', '--port', '0'], { env: user.env, folder: user.empty });
+  await user.npm('run', 'build');
+}, 240_000);
+afterAll(async () => {
+  await bare?.[Symbol.asyncDispose]();
+  await user?.[Symbol.asyncDispose]();
+}, 60_000);
+
+/** The command that the README has for an address. */
+const commandFor = (path: string) => {
+  const [, body = ''] = new RegExp(`${path}[^']*'[^']*' \\\\\\n  -d '(.*)'`).exec(README) ?? [];
+  return { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+};
+
+const json = async (url: string, init?: RequestInit) => {
+  const answer = await fetch(url, init);
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+};
+
+/** The outcome of a command: in the answer, or where the answer says it will be. */
+async function outcomeOf(url: string, { status, body }: Awaited<ReturnType<typeof json>>): Promise<unknown> {
+  if (status === 200) return body.outcome ?? body;
+  expect(status, JSON.stringify(body)).toBe(202);
+  return (await json(`${url}${body.statusUrl}?wait=30`)).body.outcome;
+}
+
+/** Of all of them, one after the other: to make a database takes longer than anything else here. */
+const data = () => join(user.empty, '.millrace');
+
+describe('the packed packages in a project of a user', () => {
+  it('are installed without a conflict, and with nothing of the repository', () => {
+    expect(user.warnings).not.toMatch(/ERESOLVE|deprecated|peer/i);
+    const modules = join(user.project, 'node_modules');
+    for (const name of ['millrace', '@millrace/foundation', '@millrace/outbox'])
+      expect(realpathSync(join(modules, name))).toBe(join(realpathSync(modules), name));
+    expect(existsSync(join(modules, 'millrace/src'))).toBe(false);
+  });
+
+  it('serve with no application and no settings, from an empty folder', async () => {
+    await using server = bare;
+    const url = await server.url();
+    expect((await json(`${url}/health/ready`)).status).toBe(200);
+    const docs = `${url}/api/docs`;
+    const [, style = ''] = /rel="stylesheet" href="([^"]+)"/.exec(await (await fetch(docs)).text()) ?? [];
+    expect((await fetch(new URL(style, docs))).headers.get('content-type')).toMatch('text/css');
+    expect(existsSync(join(user.empty, '.millrace'))).toBe(true);
+    // The shell that npx runs it in hands no signals on.
+    process.kill(server.pid(), 'SIGTERM');
+    expect(await server.ended, server.err()).toEqual(ENDED);
+  });
+
+  it('run its application', async () => {
+    const command = ['npm', 'start', '--', '--port', '0', '--data-dir', data()] as const;
+    await using server = runServer(command, { env: user.env, folder: user.project });
+    const url = await server.url();
+    const campaign = await json(`${url}/api/operations`, commandFor('/api/operations'));
+    expect(await outcomeOf(url, campaign)).toMatchObject(COMPLETED);
+    const say = (path: string, body: object) =>
+      json(`${url}/api/chat/sessions${path}`, { ...commandFor(''), body: JSON.stringify(body) });
+    await say('', { session_id: 'ada' });
+    const { task_id: task } = (await say('/ada/queue', { message: 'How far is it?' })).body;
+    const stream = await (await fetch(`${url}/api/chat/sessions/ada/tasks/${task}/stream`)).text();
+    expect(stream).toMatch(/90 of 100 sent, 10 failed \(COMPLETED\)/);
+    server.kill('SIGTERM');
+    expect(await server.ended, server.err()).toEqual(ENDED);
+    expect(isProcessGone(server.pid())).toBe(true);
+  });
+
+  it('run inside its own NestJS', async () => {
+    const env = { ...user.env, PORT: '0', DATA_DIR: join(data(), 'database') };
+    await using server = runServer(['npm', 'run', 'start:nest'], { env, folder: user.project });
+    const url = await server.url();
+    const campaign = await json(`${url}/campaigns`, commandFor('/campaigns'));
+    expect(await outcomeOf(url, campaign)).toMatchObject(COMPLETED);
+    const nameless = await json(`${url}/campaigns`, { ...commandFor(''), body: '{}' });
+    expect(nameless).toMatchObject({ status: 400, body: { code: 'BAD_REQUEST' } });
+    server.kill('SIGTERM');
+    expect(await server.ended, server.err()).toEqual(ENDED);
+  });
+});

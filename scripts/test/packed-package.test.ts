@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { packedProblems, versionProblems } from '../packed-package.mjs';
+
+const manifest = {
+  name: '@millrace/novel',
+  version: '0.1.0',
+  description: 'Something new.',
+  license: 'MIT',
+  type: 'module',
+  engines: { node: '>=20.19' },
+  keywords: ['new'],
+  publishConfig: { access: 'public' },
+  exports: {
+    '.': { '@millrace/source': './src/index.ts', types: './dist/index.d.ts', default: './dist/index.js' },
+    './package.json': './package.json',
+  },
+  dependencies: { '@millrace/foundation': '0.1.0' },
+  peerDependencies: { ioredis: '>=6', pg: '>=8' },
+  peerDependenciesMeta: { ioredis: { optional: true } },
+};
+const others = [
+  manifest,
+  { name: '@millrace/foundation', version: '0.1.0', exports: { '.': {}, './package.json': {} } },
+];
+const files = {
+  'package.json': '',
+  'README.md': 'See [the licence](LICENSE), [npm](https://npmjs.com) and [below](#below).',
+  LICENSE: '',
+  'dist/index.js': "import '@millrace/foundation';\nimport pg from 'pg';\nimport './late.js';\n",
+  'dist/index.d.ts': "export * from './late.js';\n",
+  'dist/late.js':
+    "import 'node:fs';\nawait import('ioredis');\nawait import(new URL('x', 'file:///').href);\n",
+  'dist/late.d.ts': 'export declare const a: import("pg").Pool;\n',
+};
+
+/** What is found when some files are otherwise, or gone (undefined). */
+function problemsOf(changes: Record<string, string | undefined> = {}, given: object = {}): string[] {
+  const all = new Map(Object.entries({ ...files, ...changes }).filter(([, text]) => text !== undefined));
+  const packed = {
+    manifest: { ...manifest, ...given },
+    files: [...all.keys()],
+    read: (path: string) => all.get(path) ?? '',
+    hasSource: (path: string) => /src\/(index|late)\.ts$/.test(path),
+  };
+  return packedProblems(packed, others);
+}
+
+describe('what is published', () => {
+  it('accepts a package with all it needs and nothing else', () => {
+    expect(problemsOf()).toEqual([]);
+  });
+
+  it.each([
+    ['no licence', { LICENSE: undefined, 'README.md': '' }, 'LICENSE is missing'],
+    ['a test', { 'test/index.test.js': '' }, 'ships test/index.test.js'],
+    ['build information', { 'dist/tsconfig.tsbuildinfo': '' }, 'ships dist/tsconfig.tsbuildinfo'],
+    ['a left-over of an old build', { 'dist/old.js': '' }, 'ships dist/old.js, which has no source'],
+    ['an entry that is not there', { 'dist/index.d.ts': undefined }, "'.' is dist/index.d.ts"],
+    ['a link out of the package', { 'README.md': '[errors](../../docs/errors.md)' }, 'README.md links to'],
+    ['an import nobody declares', { 'dist/late.js': "import 'undici';" }, 'imports undici'],
+    ['one that is made late', { 'dist/late.js': "await import('undici');" }, 'imports undici'],
+    ['one of a declaration', { 'dist/late.d.ts': 'type A = import("undici").Agent;' }, 'imports undici'],
+    ['a required one', { 'dist/late.js': '', 'dist/late.cjs': "require('undici')" }, 'imports undici'],
+    ['a file that is not shipped', { 'dist/late.js': "import './gone.js';" }, 'imports ./gone.js'],
+    ['a door that is not open', { 'dist/late.js': "import '@millrace/foundation/x';" }, 'does not export'],
+    ['an optional peer in the main entry', { 'dist/late.js': "import 'ioredis';" }, "'.' needs ioredis"],
+  ])('refuses %s', (_, changes, problem) => {
+    expect(problemsOf(changes as Record<string, string | undefined>).join('\n')).toContain(problem);
+  });
+
+  it.each([
+    ['keywords', { keywords: [] }],
+    ['publishConfig.access', { publishConfig: {} }],
+    ['engines.node', { engines: {} }],
+    ['description', { description: undefined }],
+    ['peers of optional ones', { peerDependenciesMeta: { redis: { optional: true } } }],
+  ])('needs %s', (what, given) => {
+    expect(problemsOf({}, given).join('\n')).toContain(`package.json needs ${what}`);
+  });
+
+  it('refuses one of ours in a version that it does not have', () => {
+    const given = { peerDependencies: { '@millrace/foundation': '^0.1.0', pg: '>=8' } };
+    expect(versionProblems(given, others)).toEqual([
+      'peerDependencies has @millrace/foundation ^0.1.0, which is 0.1.0',
+    ]);
+  });
+});
