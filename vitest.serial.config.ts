@@ -14,7 +14,7 @@ const PATIENT = [
     'owned-folder',
     'process-table',
   ],
-  ...['process/readme', 'process/watch', 'compose/load-app', 'process/packed'],
+  ...['process/readme', 'process/cli', 'process/watch', 'compose/load-app', 'process/packed'],
   // The smoke runs of these benchmarks.
   ...['outbox', 'orchestrator'],
 ];

@@ -51,17 +51,24 @@ const SERIAL = ['--config', 'vitest.serial.config.ts'];
 const CHAOS = [...SERIAL, '--project', 'chaos'];
 const NOT_CHAOS = [...SERIAL, '--project', '!chaos'];
 
-/** The scenarios wait most of their time, so what judges no time runs beside them; everything else runs alone. */
-async function serialTests(addresses) {
-  const patient = { ...addresses, MILLRACE_SERIAL: 'patient' };
-  await Promise.all([
-    step('chaos', vitest('chaos', CHAOS, addresses, false)),
-    step('patient tests', vitest('patient', NOT_CHAOS, patient)),
-  ]);
-  const waiting = { ...addresses, MILLRACE_SERIAL: 'waiting' };
-  await step('waiting tests', vitest('waiting', SERIAL, waiting));
-  const alone = { ...addresses, MILLRACE_SERIAL: 'alone' };
-  await step('serial tests', vitest('serial', NOT_CHAOS, alone));
+/**
+ * Two rows of runs side by side, since each leaves the machine idle for a part of its time: while it starts, waits for a server, or counts
+ * lines. What judges time, if only in seconds, comes after them.
+ */
+async function tests(addresses) {
+  const parallel = (group) => ({ ...addresses, MILLRACE_PARALLEL: group });
+  const serial = (group) => ({ ...addresses, MILLRACE_SERIAL: group });
+  const shown = async () => {
+    await step('parallel tests and coverage', vitest('parallel', ['--coverage'], parallel('counted')));
+    await step('patient tests', vitest('patient', NOT_CHAOS, serial('patient')));
+  };
+  const shownAtItsEnd = async () => {
+    await step('repeating tests', vitest('repeating', [], parallel('repeating'), false));
+    await step('chaos', vitest('chaos', CHAOS, addresses, false));
+  };
+  await Promise.all([shown(), shownAtItsEnd()]);
+  await step('waiting tests', vitest('waiting', SERIAL, serial('waiting')));
+  await step('serial tests', vitest('serial', NOT_CHAOS, serial('alone')));
 }
 
 /** Each uses one core for a part of its time only. */
@@ -110,11 +117,7 @@ async function main() {
 
   const { addresses, stop } = await startServers();
   try {
-    const counted = { ...addresses, MILLRACE_PARALLEL: 'counted' };
-    await step('parallel tests and coverage', vitest('parallel', ['--coverage'], counted));
-    const repeating = { ...addresses, MILLRACE_PARALLEL: 'repeating' };
-    await step('repeating tests', vitest('repeating', [], repeating));
-    await serialTests(addresses);
+    await tests(addresses);
   } finally {
     await stop();
   }

@@ -38,8 +38,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Co
 export async function programOf(surroundings: Surroundings, end: End, only?: string): Promise<Command> {
   const program = new Command('millrace')
     .description("Runs other people's work on Node.")
-    .version(VERSION, '-V, --version', 'Print the version.')
-    .helpCommand('help [command]', 'Show the help of a command.');
+    .version(VERSION, '-V, --version', 'Print the version.');
   const whole = () => programOf(surroundings, end);
   const isKnown = Object.values(COMMANDS).some((group) => Object.hasOwn(group, only ?? ''));
   for (const [heading, makers] of Object.entries(COMMANDS)) {
@@ -47,6 +46,7 @@ export async function programOf(surroundings: Surroundings, end: End, only?: str
     for (const [name, load] of Object.entries(makers))
       if (!isKnown || name === only) program.addCommand((await load())(surroundings, end, whole));
   }
+  program.helpCommand('help [command]', 'Show the help of a command.');
   for (const command of allCommands(program)) settle(command, surroundings);
   return program;
 }

@@ -22,15 +22,15 @@ describe('the picture of a demo', () => {
       "
        Millrace demo   http://127.0.0.1:3000/api/docs                      17 of 45 s
 
-       tenant   jobs                  done  per s        left  share       now  fair
+       tenant   jobs                   done  per s        left  share       now  fair
        whale    ███░░░░░░░░░ 1,250 of 5,000     62  1 min 27 s  ██┃█░░░░░  46 %  25 %
        shop-01  ██████░░░░░░       20 of 40     12       1.6 s  ██┃░░░░░░  18 %  25 %
-       shop-02  ████████████       40 of 40                     ░░░░░░░░░            
+       shop-02  ████████████       40 of 40                     ░░░░░░░░░
        caller   ██████░░░░░░     110 of 200     12       4.4 s  ██┃░░░░░░  18 %  25 %
-       unlucky  ████████████         9 of 9                     ░░░░░░░░░            
+       unlucky  ████████████         9 of 9                     ░░░░░░░░░
 
        service    demo-service: refused 41, learnt limit 20/s, now 18.2/s, MODERATE
-       DAG        load ✔ → eur ✔ gbp ✖ usd … → join · → report –
+       DAG        load ✔ → eur ✔ gbp ✖ usd … → join · → report –   2 done, 1 failed
        operations 12 done, 1 running, half of them within 14 ms
        chat       What came of order 2?
                   This is the demo runtime of Millrace: no language model is
@@ -47,12 +47,12 @@ describe('the picture of a demo', () => {
       "
        Millrace demo   http://127.0.0.1:3000/api/docs                                                              17 of 45 s
 
-       tenant   jobs                                        done  per s        left  share                         now  fair
+       tenant   jobs                                         done  per s        left  share                         now  fair
        whale    ████████░░░░░░░░░░░░░░░░░░░░░░░░░░ 1,250 of 5,000     62  1 min 27 s  ███████┃████░░░░░░░░░░░░░░░  46 %  25 %
        shop-01  █████████████████░░░░░░░░░░░░░░░░░       20 of 40     12       1.6 s  █████░░┃░░░░░░░░░░░░░░░░░░░  18 %  25 %
-       shop-02  ██████████████████████████████████       40 of 40                     ░░░░░░░░░░░░░░░░░░░░░░░░░░░            
+       shop-02  ██████████████████████████████████       40 of 40                     ░░░░░░░░░░░░░░░░░░░░░░░░░░░
        caller   ██████████████████░░░░░░░░░░░░░░░░     110 of 200     12       4.4 s  █████░░┃░░░░░░░░░░░░░░░░░░░  18 %  25 %
-       unlucky  ██████████████████████████████████         9 of 9                     ░░░░░░░░░░░░░░░░░░░░░░░░░░░            
+       unlucky  ██████████████████████████████████         9 of 9                     ░░░░░░░░░░░░░░░░░░░░░░░░░░░
 
        service    demo-service: refused 41, learnt limit 20/s, now 18.2/s, MODERATE
        DAG        load ✔ → eur ✔ gbp ✖ usd … → join · → report –   2 done, 1 failed, 1 running

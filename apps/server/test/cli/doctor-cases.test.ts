@@ -77,7 +77,9 @@ describe('case 2, all busy and more comes', () => {
     ];
     const judged = judgeBusyWorkers(facts({ ...busy, lane: 10 }, { ...busy, lane: 30 }, { instances }));
     expect(judged?.action).toContain('Have 14 workers');
-    expect(judged?.action).toContain('{"workerCount":7}');
+    expect(judged?.action).toContain(
+      `curl -X PATCH http://server/api/bulk/pool -H "authorization: Bearer $MILLRACE_API_KEY" -H 'content-type: application/json' -d '{"workerCount":7}'`,
+    );
   });
 
   it('says that jobs hang, by name, where none starts', () => {

@@ -36,7 +36,7 @@ export const facts = (
   now: Partial<Queues>,
   more: Partial<ServerFacts> = {},
 ): ServerFacts => ({
-  ...{ url: 'http://server', nowMs: NOW, isEmbedded: false, apartMs: 1000, pointMs: 10_000 },
+  ...{ url: 'http://server', hasKey: true, nowMs: NOW, isEmbedded: false, apartMs: 1000, pointMs: 10_000 },
   ...{ held: [], running: [], points: [], signatures: [], deadTypes: [], resources: [] },
   ...{ queues: [queues(before), queues(now)], instances: [instance()], payloads: undefined },
   ...more,

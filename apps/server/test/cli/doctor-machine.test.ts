@@ -8,6 +8,7 @@ import {
   pgliteFolder,
   postgresSandbox,
   type RedisServer,
+  redisSandbox,
   startPostgres,
   startRedis,
 } from '@millrace/testkit';
@@ -237,30 +238,13 @@ describe('doctor, PostgreSQL', () => {
       },
     ]);
   });
-
-  it('says that a password is wrong, without it', async () => {
-    const rules = join(folder, 'pg_hba.conf');
-    writeFileSync(rules, 'host all stranger all scram-sha-256\nhost all all all trust\n', { mode: 0o644 });
-    chmodSync(folder, 0o755);
-    await using server = await startPostgres({ args: ['-c', `hba_file=${rules}`] });
-    const { host } = new URL(server.url);
-    const { of, text } = await look(`postgres://stranger:planted-wrong-word@${host}/postgres`);
-    expect(of('postgres')).toMatchObject([
-      {
-        level: 'failure',
-        seen: expect.stringContaining('password'),
-        action: expect.stringContaining('DATABASE_URL is wrong'),
-      },
-    ]);
-    expect(text).not.toContain('planted-wrong-word');
-  });
 });
 
 describe.concurrent('doctor, backends that refuse', () => {
   it('says that Redis does not know the user', async ({ expect }) => {
-    await using redis = await startRedis({ args: ['--requirepass', 'right-word-of-this-redis'] });
-    const { host } = new URL(redis.url);
-    const { of, text } = await machine({ REDIS_URL: `redis://:planted-wrong-word@${host}` });
+    await using sandbox = await redisSandbox();
+    const { host } = new URL(sandbox.url);
+    const { of, text } = await machine({ REDIS_URL: `redis://nobody:planted-wrong-word@${host}` });
     expect(of('redis')).toMatchObject([{ level: 'failure', seen: expect.stringContaining('WRONGPASS') }]);
     expect(text).not.toContain('planted-wrong-word');
   });
@@ -283,5 +267,24 @@ describe.concurrent('doctor, backends that refuse', () => {
         },
       ]);
     expect({ exitCode, ok }).toEqual({ exitCode: 1, ok: false });
+  });
+
+  it('says that a password is wrong, without it', async ({ expect }) => {
+    const rules = join(folder, 'pg_hba.conf');
+    writeFileSync(rules, 'host all stranger all scram-sha-256\nhost all all all trust\n', { mode: 0o644 });
+    chmodSync(folder, 0o755);
+    await using server = await startPostgres({ args: ['-c', `hba_file=${rules}`] });
+    const { host } = new URL(server.url);
+    const { of, text } = await machine({
+      DATABASE_URL: `postgres://stranger:planted-wrong-word@${host}/postgres`,
+    });
+    expect(of('postgres')).toMatchObject([
+      {
+        level: 'failure',
+        seen: expect.stringContaining('password'),
+        action: expect.stringContaining('DATABASE_URL is wrong'),
+      },
+    ]);
+    expect(text).not.toContain('planted-wrong-word');
   });
 });

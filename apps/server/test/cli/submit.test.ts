@@ -33,8 +33,8 @@ const application = defineApp({
     defineDag('day', {
       close: task({
         retry: { retries: 0 },
-        run: ({ batch }) => {
-          if ((batch.payload as { fails?: boolean }).fails) throw new Error(HOSTILE);
+        run: ({ payload }) => {
+          if ((payload as { fails?: boolean }).fails) throw new Error(HOSTILE);
           return 1;
         },
       }),
@@ -144,7 +144,7 @@ describe('millrace submit group', () => {
     const env = { NO_COLOR: '1' };
     const { exitCode, out, err } = await run(args, { folder, isTerminal: true, env });
     expect(exitCode).toBe(0);
-    expect(err).toMatch(/many\.ndjson +█+ 100 % {2}0\.08 of 0\.08 MB sent/);
+    expect(err).toMatch(/many\.ndjson +█+ 100 % {2}0\.07 of 0\.07 MB sent/);
     expect(err).toMatch(/many +█+ 100 % /);
     expect(out).toMatch(/^done +2,000 of 2,000/m);
     expect(await groupOf('many')).toMatchObject({ weight: 2, rps: 100_000, sealed: true });
@@ -199,6 +199,21 @@ describe('millrace submit group', () => {
     expect(await run(['groups', 'watch', 'broken'])).toMatchObject({ out: expect.stringContaining(SHOWN) });
   });
 
+  it('hears what is wrong with the first lines of a large file, and of the group itself', async () => {
+    const large = await file(
+      'large.ndjson',
+      '[]',
+      ...Array.from({ length: 100_000 }, (_, n) => job(`j${n}`)),
+    );
+    const first = await run(['submit', 'group', 'large', ...large], { folder });
+    expect(first.err).toMatch(/^Line 2 cannot be taken.+\n.+ correct line 1 of large\.ndjson\.\n/);
+    const hostile = await run(['submit', 'group', HOSTILE, '--processor', 'echo']);
+    expect(hostile).toMatchObject({ exitCode: 1, out: '' });
+    // Nothing is stored: there is nothing to go on with.
+    expect(hostile.err).toMatch(/^Line 1 cannot be taken.+\(LINE_INVALID\)\n$/);
+    expect(hostile.err).not.toContain('\u001b');
+  });
+
   it('says how to go on when the connection breaks, or when it is interrupted', async () => {
     const { hostname, port } = new URL(server.url);
     await using proxy = await startTcpProxy({ targetHost: hostname, targetPort: Number(port) });
@@ -231,12 +246,11 @@ describe('millrace submit group', () => {
     [['x', '--processor', 'echo', '--open', '--watch'], 2, 'cannot be used with'],
     [['x', '--processor', 'echo', '--rps', 'none'], 2, 'It must be a number above 0.'],
     [['x', '--processor', 'echo', '--idem-key', 'a b'], 2, '(ID_INVALID)'],
-    [[HOSTILE, '--processor', 'echo'], 1, 'Line 1 cannot be taken'],
     [['many', '--processor', 'echo', '--weight', '9'], 1, '(GROUP_CONFLICT)'],
   ])('refuses %j', async (args, exitCode, message) => {
     const refused = await run(['submit', 'group', ...args], { folder });
     expect(refused).toMatchObject({ exitCode, out: '', err: expect.stringContaining(message) });
-    expect(refused.err).not.toContain('\u001b');
+    // Nothing is stored.
     expect(refused.err).not.toContain('--idem-key ');
   });
 });

@@ -196,7 +196,8 @@ describe('a backend that is terminated', () => {
 
   it('a repeatable statement is sent again', async () => {
     await using database = open({ applicationName: 'repeat' });
-    const outcome = database.query("SELECT pg_sleep(0.3), 'done' AS v", [], { repeatable: true });
+    // Long enough to be ended while it runs, also on a busy machine.
+    const outcome = database.query("SELECT pg_sleep(1), 'done' AS v", [], { repeatable: true });
     await until(async () => (await backendsOf('repeat', '%pg_sleep%')) === 1, { what: 'it to run' });
     await admin.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'repeat:pool'",

@@ -1,5 +1,5 @@
 import { createServerClient, ProblemError, type ServerClient } from '@millrace/contract/server-client';
-import { sleep, systemClock } from '@millrace/foundation';
+import { type Clock, sleep, systemClock } from '@millrace/foundation';
 import { type Asking, isConnectionError } from './asking.js';
 
 /** How long a server that has answered once may be away: a restart takes less, also with a database to wait for. */
@@ -13,16 +13,27 @@ const AWAY_STATUSES = [429, 502, 503, 504];
 
 /** What asking with patience takes. */
 export interface PatienceOptions {
-  /** Called once when the server goes away, and once when it is back. */
-  readonly onAway: (isAway: boolean) => void;
+  /** Called once when the server goes away, and once when it is back; a remark unless given. */
+  readonly onAway?: ((isAway: boolean) => void) | undefined;
   /** No patience is left after so long; Infinity unless given. */
   readonly timeoutMs?: number | undefined;
+  /** Times it; the system's unless given. */
+  readonly clock?: Clock | undefined;
 }
+
+/**
+ * Says that a server is away, or back.
+ * @param asking - see Asking.
+ * @param isAway - which of the two.
+ */
+export const remarkAway = ({ printer, url }: Asking, isAway: boolean): void =>
+  printer.remark(isAway ? `The server at ${url} does not answer; waiting for it.` : 'It answers again.');
 
 /** Asks a server again and again, also while it is away for a while. The first answer is not waited for: it may be the wrong address. */
 export class Patience {
   readonly #asking: Asking;
-  readonly #options: PatienceOptions;
+  readonly #onAway: (isAway: boolean) => void;
+  readonly #clock: Clock;
   readonly #client: ServerClient;
   readonly #endsAt: number;
   #seenAt = Number.NEGATIVE_INFINITY;
@@ -32,17 +43,18 @@ export class Patience {
    * @param asking - see Asking.
    * @param options - see PatienceOptions.
    */
-  constructor(asking: Asking, options: PatienceOptions) {
+  constructor(asking: Asking, options: PatienceOptions = {}) {
     const { url, apiKey } = asking;
     this.#asking = asking;
-    this.#options = options;
+    this.#onAway = options.onAway ?? ((isAway) => remarkAway(asking, isAway));
+    this.#clock = options.clock ?? systemClock;
     this.#client = createServerClient({ baseUrl: url, apiKey, retries: 0, timeoutMs: ANSWER_MS });
-    this.#endsAt = systemClock.monotonicMs() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
+    this.#endsAt = this.#clock.monotonicMs() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
   }
 
   /** Whether the time is up. */
   get isOver(): boolean {
-    return systemClock.monotonicMs() >= this.#endsAt;
+    return this.#clock.monotonicMs() >= this.#endsAt;
   }
 
   /**
@@ -54,16 +66,16 @@ export class Patience {
     for (;;) {
       try {
         const answer = await look(this.#client);
-        this.#seenAt = systemClock.monotonicMs();
+        this.#seenAt = this.#clock.monotonicMs();
         this.#say(false);
         return answer;
       } catch (error) {
         this.#asking.signal.throwIfAborted();
-        const isPatient = systemClock.monotonicMs() - this.#seenAt < PATIENCE_MS && !this.isOver;
+        const isPatient = this.#clock.monotonicMs() - this.#seenAt < PATIENCE_MS && !this.isOver;
         if (!isPatient || !isAway(error)) throw error;
         this.#say(true);
       }
-      await sleep(systemClock, ASK_AGAIN_MS, this.#asking.signal);
+      await sleep(this.#clock, ASK_AGAIN_MS, this.#asking.signal);
     }
   }
 
@@ -73,12 +85,12 @@ export class Patience {
    * @throws the signal's reason when the user interrupts.
    */
   async pause(ms: number): Promise<void> {
-    const leftMs = Math.max(0, this.#endsAt - systemClock.monotonicMs());
-    await sleep(systemClock, Math.min(ms, leftMs), this.#asking.signal);
+    const leftMs = Math.max(0, this.#endsAt - this.#clock.monotonicMs());
+    await sleep(this.#clock, Math.min(ms, leftMs), this.#asking.signal);
   }
 
   #say(isAwayNow: boolean): void {
-    if (isAwayNow !== this.#isAway) this.#options.onAway(isAwayNow);
+    if (isAwayNow !== this.#isAway) this.#onAway(isAwayNow);
     this.#isAway = isAwayNow;
   }
 }

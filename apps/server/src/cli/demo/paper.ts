@@ -13,16 +13,18 @@ export interface Paper {
  * @param width - in characters.
  */
 export function cut(text: string, width: number): string {
+  if (width <= 0) return '';
   const characters = [...text];
-  return characters.length > width ? `${characters.slice(0, Math.max(0, width - 1)).join('')}…` : text;
+  return characters.length > width ? `${characters.slice(0, width - 1).join('')}…` : text;
 }
 
 /**
  * A text in lines, broken between words; words that are too long are broken anywhere.
  * @param text - without colours.
- * @param width - of a line, in characters.
+ * @param given - the width of a line, in characters.
  */
-export function wrapped(text: string, width: number): readonly string[] {
+export function wrapped(text: string, given: number): readonly string[] {
+  const width = Math.max(1, given);
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(/\s+/).filter((part) => part !== '')) {

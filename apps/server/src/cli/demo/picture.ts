@@ -37,6 +37,7 @@ function titleOf({ url, elapsedMs, lengthMs, isOver }: DemoFacts, { columns, col
     : `${Math.min(seconds(elapsedMs), seconds(lengthMs))} of ${seconds(lengthMs)} s`;
   const name = ' Millrace demo';
   const room = columns - 1 - name.length - time.length;
+  if (room < 0) return cut(`${name} ${time}`, columns - 1);
   const address = cut(`   ${safeText(url)}/api/docs`, Math.max(0, room - 2));
   return `${colours.bold(name)}${colours.dim(address)}${time.padStart(columns - 1 - name.length - address.length)}`;
 }
@@ -86,7 +87,7 @@ function dagLines({ newest, done, failed, open }: BatchFacts, paper: Paper): rea
   ];
   const room = roomOf(paper) - plain.length - GAP.length;
   // The fewest words are lost: how many run can be seen from the steps.
-  while (counts.join(', ').length > room) counts.pop();
+  while (counts.length > 0 && counts.join(', ').length > room) counts.pop();
   const steps = drawn((text, state) => colour[state](text), colours.dim(ARROW));
   return [labelled('DAG', `${steps}${GAP}${colours.dim(counts.join(', '))}`.trimEnd(), paper)];
 }

@@ -8,17 +8,17 @@ const PREFIX = 'demo-';
 
 /** Widths of what does not grow with the screen; between two columns are two spaces, before the units one. */
 const NAME = 8;
-const COUNTS = 14;
 const RATE = 6;
 const LEFT = 10;
 const PERCENT = 5;
-const FIXED = 1 + NAME + 2 + COUNTS + 1 + RATE + 2 + LEFT + 2 + 1 + PERCENT + 1 + PERCENT;
+const FIXED = 1 + NAME + 2 + 1 + RATE + 2 + LEFT + 2 + 1 + PERCENT + 1 + PERCENT;
 const BAR_MIN = 4;
 /** Of the room for the two bars, that of the jobs. */
 const JOBS_PART = 0.55;
 
-/** The bars in columns. */
+/** Of what depends on the screen and on what is shown. */
 interface Widths {
+  readonly counts: number;
   readonly jobs: number;
   readonly share: number;
 }
@@ -34,7 +34,8 @@ export function tenantTable(
   paper: Paper,
   linesMax: number,
 ): readonly string[] {
-  const widths = widthsFor(paper.columns);
+  const counts = Math.max('done'.length, ...tenants.map((tenant) => countsOf(tenant).length));
+  const widths = widthsFor(paper.columns, counts);
   const rowsMax = Math.max(1, linesMax - 1);
   const shown = tenants.length > rowsMax ? mostImportant(tenants, rowsMax - 1) : tenants;
   const left = tenants.filter((tenant) => !shown.includes(tenant));
@@ -45,10 +46,10 @@ export function tenantTable(
   ];
 }
 
-function widthsFor(columns: number): Widths {
-  const room = Math.max(2 * BAR_MIN, columns - 1 - FIXED);
+function widthsFor(columns: number, counts: number): Widths {
+  const room = Math.max(2 * BAR_MIN, columns - 1 - FIXED - counts);
   const jobs = Math.max(BAR_MIN, Math.round(room * JOBS_PART));
-  return { jobs, share: Math.max(BAR_MIN, room - jobs) };
+  return { counts, jobs, share: Math.max(BAR_MIN, room - jobs) };
 }
 
 /** The whale and the others stay; of the small ones those that have most left to do. */
@@ -60,11 +61,11 @@ function mostImportant(tenants: readonly TenantFacts[], count: number): readonly
   return tenants.filter((tenant) => kept.includes(tenant));
 }
 
-function headOf(got: string, { colours, columns }: Paper, { jobs, share }: Widths): string {
+function headOf(got: string, { colours, columns }: Paper, { counts, jobs, share }: Widths): string {
   const cells = [
     'tenant'.padEnd(NAME),
     'jobs'.padEnd(jobs),
-    'done'.padStart(COUNTS - 1),
+    'done'.padStart(counts),
     'per s'.padStart(RATE),
     ' '.repeat(1),
     'left'.padStart(LEFT - 1),
@@ -81,16 +82,16 @@ function rowOf(tenant: TenantFacts, shares: Shares | null, paper: Paper, widths:
   const ended = done + failed + cancelled;
   const name = safeText(id.startsWith(PREFIX) ? id.slice(PREFIX.length) : id);
   const isDone = ended >= jobs;
-  const counts = `${amount(done + failed)} of ${amount(jobs)}`;
   const numbers = [
-    counts.padStart(COUNTS),
+    countsOf(tenant).padStart(widths.counts),
     (isDone ? '' : amount(Math.round(perSecond))).padStart(RATE),
     '',
     (isDone ? '' : duration(etaMs)).padStart(LEFT),
   ].join(' ');
   const percents = `${shareText(shares?.share)} ${shareText(shares?.fairShare)}`;
   const text = (part: string) => (tenant.kind === 'whale' ? colours.bold(part) : part);
-  if (columns - 1 < FIXED + 2 * BAR_MIN) return text(cut(` ${name.padEnd(NAME)} ${numbers}`, columns - 1));
+  if (columns - 1 < FIXED + widths.counts + 2 * BAR_MIN)
+    return text(cut(` ${name.padEnd(NAME)} ${numbers}`, columns - 1));
   return [
     ` ${text(cut(name, NAME).padEnd(NAME))}`,
     jobsBar(tenant, widths.jobs, paper),
@@ -101,6 +102,9 @@ function rowOf(tenant: TenantFacts, shares: Shares | null, paper: Paper, widths:
     .join(' ')
     .trimEnd();
 }
+
+const countsOf = ({ done, failed, jobs }: TenantFacts): string =>
+  `${amount(done + failed)} of ${amount(jobs)}`;
 
 const shareText = (share = 0): string => (share > 0 ? `${Math.round(share * 100)} %` : '').padStart(PERCENT);
 

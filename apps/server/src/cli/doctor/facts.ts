@@ -38,6 +38,8 @@ interface PayloadSizes {
 /** Everything that the rules of a running server judge. */
 export interface ServerFacts {
   readonly url: string;
+  /** Whether it is asked with a key. */
+  readonly hasKey: boolean;
   /** The server's time, milliseconds since 1970. */
   readonly nowMs: number;
   /** One process that needs nothing else: its jobs are in its memory. */

@@ -36,8 +36,11 @@ export function linesOf(
 export function verdictOf(findings: readonly SidedFinding[]): string {
   const count = (level: Level) => findings.filter((one) => one.level === level).length;
   const [failures, warnings] = [count('failure'), count('warning')];
-  if (failures + warnings === 0) return 'All is well.';
-  return `${things(failures, 'failure')}, ${things(warnings, 'warning')}.`;
+  const bad = [
+    ...(failures > 0 ? [things(failures, 'failure')] : []),
+    ...(warnings > 0 ? [things(warnings, 'warning')] : []),
+  ];
+  return bad.length === 0 ? 'No failures, no warnings.' : `${bad.join(', ')}.`;
 }
 
 function colourOf(level: Level, colours: Colours): (text: string) => string {

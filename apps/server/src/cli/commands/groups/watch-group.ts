@@ -1,6 +1,6 @@
 import { ProblemError } from '@millrace/contract/server-client';
 import type { Asking } from '../../ask/asking.js';
-import { Patience } from '../../ask/patience.js';
+import { Patience, remarkAway } from '../../ask/patience.js';
 import { amount, duration } from '../../show/amounts.js';
 import { ProgressBars } from '../../show/progress-bars.js';
 import { EXIT } from '../../surroundings.js';
@@ -100,13 +100,8 @@ class ShownProgress implements Disposable {
   }
 
   tellAway(isAway: boolean): void {
-    if (this.#bars.isShown && this.#last) {
-      if (isAway) this.#draw(this.#last, 'the server does not answer; waiting for it');
-      return;
-    }
-    this.#asking.printer.remark(
-      isAway ? `The server at ${this.#asking.url} does not answer; waiting for it.` : 'It answers again.',
-    );
+    if (!this.#bars.isShown) remarkAway(this.#asking, isAway);
+    else if (isAway && this.#last) this.#draw(this.#last, 'the server does not answer; waiting for it');
   }
 
   [Symbol.dispose](): void {

@@ -26,10 +26,10 @@ interface GroupOptions extends LimitOptions {
 const EXAMPLES = `
 Examples:
   millrace submit group nightly --jobs jobs.ndjson --watch
-  millrace submit group try-1 --processor demo.step --count 1000 --rps 100
+  millrace submit group try-1 --processor demo.work --count 1000 --rps 100
 
 A line of jobs.ndjson:
-  {"id":"j1","processorType":"demo.step","payload":{"n":1}}`;
+  {"id":"j1","processorType":"demo.work","payload":{"ms":100}}`;
 
 /**
  * `millrace submit group`.

@@ -74,10 +74,8 @@ function showAnswer(asking: Asking, answer: Awaited<ReturnType<OperationsClient[
 }
 
 async function waitForEnd(asking: Asking, opId: string): Promise<number> {
-  const { signal, printer, url } = asking;
-  const onAway = (isAway: boolean) =>
-    printer.remark(isAway ? `The server at ${url} does not answer; waiting for it.` : 'It answers again.');
-  const patience = new Patience(asking, { onAway });
+  const { signal, printer } = asking;
+  const patience = new Patience(asking);
   for (;;) {
     const request = { params: { opId }, query: { wait: String(POLL_SECONDS) } };
     const operation = await patience.ask((client) => client.call('getOperationStatus', request, { signal }));

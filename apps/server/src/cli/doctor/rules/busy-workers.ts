@@ -3,6 +3,7 @@ import { amount, duration } from '../../show/amounts.js';
 import { things } from '../../show/shortened.js';
 import type { Queues, ServerFacts } from '../facts.js';
 import { type Finding, finding } from '../finding.js';
+import { scaleCommand } from './scale-command.js';
 
 /** Jobs that come and go. */
 export interface Load {
@@ -75,12 +76,16 @@ function actionOf(facts: ServerFacts, load: Load): string {
   return [...slow, ...(needed === undefined ? [] : [scaling(facts, needed)]), ...timeouts].join('. ');
 }
 
-function scaling({ instances, url, queues: [, now] }: ServerFacts, needed: number): string {
+function scaling(facts: ServerFacts, needed: number): string {
+  const {
+    instances,
+    queues: [, now],
+  } = facts;
   const hosts = Math.max(
     1,
     instances.filter(({ alive, workerCount }) => alive && workerCount !== null).length,
   );
   const all = Math.max(needed, now.liveSlots + 1);
   const each = Math.min(WORKERS_MAX, Math.ceil(all / hosts));
-  return `Have ${amount(all)} workers (rate × seconds per job; not above what the called service takes at once, nor above the cores where jobs compute): at once: curl -X PATCH ${url}/api/bulk/pool -H 'content-type: application/json' -d '{"workerCount":${each}}'; for good: bulk.workerPool.workerCount ${each} of each instance`;
+  return `Have ${amount(all)} workers (rate × seconds per job; not above what the called service takes at once, nor above the cores where jobs compute): at once, ${scaleCommand(facts, each)}; for good, bulk.workerPool.workerCount ${each} of each instance`;
 }

@@ -4,6 +4,7 @@ import { things } from '../../show/shortened.js';
 import type { HeldJob, Queues, ServerFacts } from '../facts.js';
 import { type Finding, finding, type Level } from '../finding.js';
 import { named } from './instances.js';
+import { scaleCommand } from './scale-command.js';
 
 const CHECK = 'case.idle-workers';
 
@@ -22,12 +23,12 @@ export const waitingJobs = ({ lane, ready, nonReady }: Queues): number => lane +
  * @returns undefined when some work, or nothing waits.
  */
 export function judgeIdleWorkers(
-  facts: Pick<ServerFacts, 'queues' | 'held' | 'resources' | 'url'>,
+  facts: Pick<ServerFacts, 'queues' | 'held' | 'resources' | 'url' | 'hasKey'>,
 ): Finding | undefined {
   const { queues, held } = facts;
   if (queues.some((look) => look.inFlight > 0 || waitingJobs(look) === 0)) return undefined;
   const [, now] = queues;
-  if (now.liveSlots === 0) return nobody(now, facts.url);
+  if (now.liveSlots === 0) return nobody(now, facts);
   const level = levelOf(held);
   return finding(level, CHECK, 'All workers are idle though jobs wait', {
     seen: `${countsOf(now)} ${held.map(toldOf).join(' ')}`.trim(),
@@ -41,10 +42,13 @@ const countsOf = ({ lane, ready, nonReady, liveSlots, oldestWaitingMs }: Queues)
 const toldOf = ({ groupId, gates }: HeldJob): string =>
   `Group ${groupId}: ${gates.map(({ gate, detail }) => `${gate} (${detail})`).join(', ')}.`;
 
-function nobody(now: Queues, url: string): Finding {
+/** What an instance has unless told otherwise. */
+const WORKERS = 10;
+
+function nobody(now: Queues, facts: Pick<ServerFacts, 'url' | 'hasKey'>): Finding {
   return finding('failure', CHECK, 'Jobs wait and there are no workers', {
     seen: `${amount(waitingJobs(now))} jobs wait; no live instance has a worker.`,
-    action: `Start one that runs jobs (MILLRACE_ROLE=worker millrace start), or scale those there are: curl -X PATCH ${url}/api/bulk/pool -H 'content-type: application/json' -d '{"workerCount":10}'`,
+    action: `Start one that runs jobs (MILLRACE_ROLE=worker millrace start), or scale those there are: ${scaleCommand(facts, WORKERS)}`,
   });
 }
 

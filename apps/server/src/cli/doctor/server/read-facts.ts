@@ -14,6 +14,7 @@ const LETTERS_LOOKED = 20;
 export interface FactsSource {
   readonly client: ServerClient;
   readonly url: string;
+  readonly apiKey: string | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Between the two looks at the queues. */
@@ -69,7 +70,17 @@ export async function readFacts(source: FactsSource): Promise<ReadFacts> {
   return {
     unread,
     facts: {
-      ...{ url, nowMs, isEmbedded, apartMs, instances, points, resources, pointMs: POINT_MS },
+      ...{
+        url,
+        hasKey: source.apiKey !== undefined,
+        nowMs,
+        isEmbedded,
+        apartMs,
+        instances,
+        points,
+        resources,
+        pointMs: POINT_MS,
+      },
       ...jobs,
       ...letters,
       queues: [before, after],
