@@ -1,18 +1,14 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { root, run } from './command.mjs';
+import { root } from './command.mjs';
+import { manifestOf, packPackages, workspaces } from './pack-packages.mjs';
 import { packedProblems, versionProblems } from './packed-package.mjs';
 import { report } from './source-files.mjs';
 
-const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
-
-const workspaces = ['packages', 'apps']
-  .flatMap((place) => readdirSync(join(root, place)).map((name) => join(place, name)))
-  .filter((folder) => existsSync(join(root, folder, 'package.json')));
 const manifests = workspaces.map(manifestOf);
 
 /** How an ESM package is not resolved: by TypeScript's old way, and by `require`. */
@@ -40,25 +36,6 @@ async function packageProblems({ folder, packed, files }) {
   ];
 }
 
-/** All by one npm: starting it for each takes longer than the packing. */
-async function pack(folders, destination) {
-  const args = [
-    'pack',
-    '--json',
-    '--pack-destination',
-    destination,
-    ...folders.map((folder) => `./${folder}`),
-  ];
-  const { code, output } = await run('npm', args);
-  if (code !== 0) throw new Error(`npm pack failed:\n${output}`);
-  const list = JSON.parse(output.slice(output.search(/^\[/m)));
-  return folders.map((folder, index) => ({
-    folder,
-    packed: join(destination, list[index].filename),
-    files: list[index].files.map(({ path }) => path),
-  }));
-}
-
 /** A project of a user: it names what the repository has been tested with. */
 function exampleProblems(folder) {
   const manifest = manifestOf(folder);
@@ -70,10 +47,7 @@ function exampleProblems(folder) {
 
 const destination = mkdtempSync(join(tmpdir(), 'millrace-packed-'));
 try {
-  const packages = await pack(
-    workspaces.filter((folder) => !manifestOf(folder).private),
-    destination,
-  );
+  const packages = await packPackages(destination);
   const problems = (await Promise.all(packages.map(packageProblems))).flat();
   report(`${packages.length} packages`, [...problems, ...exampleProblems('examples/campaign-app')]);
 } finally {

@@ -28,7 +28,7 @@ const documents = [
 const folder = mkdtempSync(join(tmpdir(), 'millrace-snippets-'));
 mkdirSync(join(folder, 'node_modules'));
 symlinkSync(join(root, 'node_modules/@millrace'), join(folder, 'node_modules/@millrace'));
-for (const name of ['@nestjs', 'rxjs', 'prom-client'])
+for (const name of ['millrace', '@nestjs', 'rxjs', 'prom-client'])
   symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

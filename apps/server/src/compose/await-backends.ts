@@ -113,8 +113,13 @@ export function rootReason(error: unknown): string {
   return toWorkError(root).message;
 }
 
-/** An attempt may take seconds, and whoever wants to end does not wait for it. */
-function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+/**
+ * An attempt may take seconds, and whoever wants to end does not wait for it.
+ * @param work - the attempt.
+ * @param signal - ends the waiting.
+ * @throws the signal's reason; what the attempt throws.
+ */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

@@ -216,6 +216,11 @@ describe('the ledger of shares', () => {
     const { share, fairShare } = ledger.of('whale') ?? {};
     expect(share).toBeCloseTo(80 / 120);
     expect(fairShare).toBeCloseTo((0.5 * 60 + 0.75 * 60) / 120);
+    expect(ledger.recent('whale')).toEqual(ledger.of('whale'));
+    for (let n = 1; n <= 5; n++) ledger.add([look('whale', 180 + n, 1)]);
+    expect(ledger.recent('whale')).toEqual({ share: 1, fairShare: 1 });
+    expect(ledger.recent('shop')).toBeNull();
+    expect(ledger.of('shop')).toEqual({ share: 0.5, fairShare: 0.5 });
   });
 
   it('leaves out a time in which somebody unknown got something', () => {

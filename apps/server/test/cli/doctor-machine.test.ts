@@ -75,13 +75,16 @@ describe('doctor, settings', () => {
       good,
       `import { defineApp } from ${JSON.stringify(index)};\nexport default defineApp({ processors: [] });\n`,
     );
-    writeFileSync(bad, 'throw new Error("no such table");\n');
+    const secret = 'planted-secret-of-24-characters';
+    writeFileSync(bad, `throw new Error("no such table, says ${secret}");\n`);
     expect((await machine({ MILLRACE_APP: good })).of('app')).toMatchObject([
       { level: 'ok', title: expect.stringContaining('0 processors') },
     ]);
-    expect((await machine({ MILLRACE_APP: bad })).of('app')).toMatchObject([
+    const broken = await machine({ MILLRACE_APP: bad, MILLRACE_API_KEYS: `root:admin:${secret}` });
+    expect(broken.of('app')).toMatchObject([
       { level: 'failure', seen: expect.stringContaining('no such table') },
     ]);
+    expect(broken.text).not.toContain(secret);
   });
 });
 

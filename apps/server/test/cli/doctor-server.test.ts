@@ -1,6 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { defineProcessor } from '@millrace/bulk-action';
 import { InstanceList } from '@millrace/contract';
 import { PgDatabase } from '@millrace/postgres';
@@ -101,6 +103,21 @@ describe('doctor, a server that is well', () => {
     captured.events.emit('SIGINT');
     expect(await captured.exitCode).toBe(130);
     expect(captured.out()).toContain('\u001b[32mok     \u001b[39m');
+  });
+
+  it('waits for nothing when it is interrupted', async () => {
+    const app = join(mkdtempSync(join(tmpdir(), 'millrace-doctor-')), 'app.mjs');
+    writeFileSync(app, 'await new Promise(() => setInterval(() => {}, 1_000).unref());\n');
+    const captured = runCaptured(['doctor'], { env: { ...env(ADMIN), MILLRACE_APP: app }, folder: tmpdir() });
+    await until(() => captured.out().includes('The data directory'), { what: 'the application is loading' });
+    captured.events.emit('SIGINT');
+    let exitCode: number | undefined;
+    void captured.exitCode.then((code) => {
+      exitCode = code;
+    });
+    await until(() => exitCode !== undefined, { what: 'its end, before the application has had its time' });
+    expect(exitCode).toBe(130);
+    rmSync(dirname(app), { recursive: true });
   });
 
   it('refuses what cannot be', async () => {

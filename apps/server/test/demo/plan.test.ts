@@ -33,6 +33,25 @@ describe('the plan of a demo', () => {
     ]);
   });
 
+  it('brings its last calls early enough for the service to take them all', () => {
+    for (const seconds of [20, 45, 60, 600]) {
+      const calls = plan({ seconds }).filter(({ tenant }) => tenant === 'demo-caller');
+      const last = calls.at(-1);
+      // It takes 20 in a second.
+      const lastsMs = last?.kind === 'group' ? (last.jobs / 20) * 1000 : 0;
+      expect((last?.atMs ?? 0) + lastsMs).toBeLessThan(seconds * 1000);
+    }
+  });
+
+  it('leaves the large tenant something, however many small ones there are', () => {
+    const jobsPerSecond = (tenants: number) => {
+      const steps = plan({ seconds: 60, tenants }).filter(({ tenant }) => tenant.startsWith('demo-shop-'));
+      return jobsOf(steps) / 60;
+    };
+    expect(jobsPerSecond(6)).toBeGreaterThan(15);
+    expect(jobsPerSecond(20)).toBeLessThan(jobsPerSecond(6) * 1.3);
+  });
+
   it('is bounded: the largest brings fewer jobs than what a server without limits takes', () => {
     expect(jobsOf(plan({ seconds: 600, whaleJobs: 20_000, tenants: 20 }))).toBeLessThan(60_000);
   });

@@ -1,14 +1,23 @@
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { isProcessGone } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MillraceProcess, runServer } from './millrace-process.js';
+import { blocksOf } from './readme-blocks.js';
 import { installExample, type UsersFolder } from './users-folder.js';
 
 const README = readFileSync(new URL('../../../../examples/campaign-app/README.md', import.meta.url), 'utf8');
 const TOTALS = { mails: 300, sent: 270, bounced: 30, cents: 540 };
 const COMPLETED = { type: 'Ok', data: { results: { report: TOTALS } } };
+const NEWCOMER = 'Your own work, in five minutes';
+/** Of somebody who types 30 words a minute, which is slow. */
+const TYPED_PER_MINUTE = 150;
 const ENDED = { code: 0, signal: null };
+
+const execute = promisify(execFile);
 
 let user: UsersFolder;
 let bare: MillraceProcess;
@@ -64,6 +73,25 @@ describe('the packed packages in a project of a user', () => {
     // The shell that npx runs it in hands no signals on.
     process.kill(server.pid(), 'SIGTERM');
     expect(await server.ended, server.err()).toEqual(ENDED);
+  });
+
+  it('take a newcomer from the README alone to a first group of jobs, in under five minutes of typing', async () => {
+    const [install = '', app = '', start = '', submit = '', ...others] = blocksOf(NEWCOMER);
+    expect(others).toEqual([]);
+    // The same files were installed before.
+    expect(install).toMatch(/^npm init -y\nnpm install \S+\/\.packed\/\*\.tgz /);
+    const folder = join(user.empty, 'newcomer');
+    await mkdir(folder);
+    await writeFile(join(folder, 'app.mjs'), app);
+    const env = { ...user.env, PORT: '0' };
+    await using server = runServer(['bash', '-c', `exec ${start}`], { env, folder });
+    const url = await server.url();
+    const options = { cwd: folder, env: { ...env, MILLRACE_URL: url } };
+    const { stdout } = await execute('bash', ['-ec', submit], options);
+    expect(stdout).toMatch(/^status +COMPLETED$/m);
+    expect(server.out()).toContain('mail to bob@example.org');
+    const typed = [install, app, start, submit].join('').replace(/ *(#|\/\/).*$/gm, '');
+    expect(typed.length / TYPED_PER_MINUTE).toBeLessThan(5);
   });
 
   it('run its application', async () => {

@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -54,23 +53,26 @@ export async function installExample(): Promise<UsersFolder> {
 const copy = (name: string, project: string) =>
   cp(join(EXAMPLE, name), join(project, name), { recursive: true });
 
-/** Packs all that is published into a folder, by one npm. */
-async function packed(folder: string): Promise<readonly { name: string; filename: string }[]> {
-  const places = ['packages', 'apps'].flatMap((place) =>
-    readdirSync(join(ROOT, place)).map((name) => `./${place}/${name}`),
-  );
-  const isPublished = (place: string) =>
-    !(JSON.parse(readFileSync(join(ROOT, place, 'package.json'), 'utf8')) as { private?: boolean }).private;
-  const args = ['pack', '--json', '--pack-destination', folder, ...places.filter(isPublished)];
-  const { stdout } = await said('npm', args, { cwd: ROOT, env: process.env });
-  return JSON.parse(stdout) as { name: string; filename: string }[];
+interface Packed {
+  readonly name: string;
+  /** Where its tarball is. */
+  readonly packed: string;
+}
+
+/** As `npm run pack` does, and the check of the packages. */
+async function packed(folder: string): Promise<readonly Packed[]> {
+  const script = pathToFileURL(join(ROOT, 'scripts/pack-packages.mjs')).href;
+  const { packPackages } = (await import(script)) as {
+    packPackages(destination: string): Promise<readonly Packed[]>;
+  };
+  return packPackages(folder);
 }
 
 /** Takes packages of ours from the files instead of the registry; those too that the project needs only through others. */
-async function dependOn(tarballs: Awaited<ReturnType<typeof packed>>, project: string): Promise<void> {
+async function dependOn(tarballs: readonly Packed[], project: string): Promise<void> {
   const path = join(project, 'package.json');
   const manifest = JSON.parse(await readFile(path, 'utf8')) as { dependencies: Record<string, string> };
-  for (const { name, filename } of tarballs) manifest.dependencies[name] = `file:../${filename}`;
+  for (const { name, packed: tarball } of tarballs) manifest.dependencies[name] = `file:${tarball}`;
   await writeFile(path, JSON.stringify(manifest));
 }
 

@@ -37,6 +37,8 @@ const TIMEOUT_MS = 40_000;
 const RETRY_AFTER_MAX_MS = 30_000;
 const FIRST_PAUSE_MS = 100;
 const PAUSE_DOUBLINGS_MAX = 6;
+/** Node's `fetch` keeps all that was sent for a redirect, unless it can see that it never needs it (nodejs/undici#4058). */
+const STREAMED = { duplex: 'half', redirect: 'error', window: null };
 
 /** Sends requests, and sends them again where that is safe: all of them are repeatable, a submit by its key. */
 export class Http {
@@ -113,7 +115,7 @@ export class Http {
     try {
       const response = await fetch(url, {
         method,
-        ...(typeof body === 'object' ? { body: streamOf(body, limit), duplex: 'half' } : { body }),
+        ...(typeof body === 'object' ? { ...STREAMED, body: streamOf(body, limit) } : { body }),
         headers: {
           ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
           ...(body !== undefined && { 'content-type': 'application/json' }),

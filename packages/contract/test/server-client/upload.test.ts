@@ -85,6 +85,23 @@ describe('an upload', () => {
     expect(made).toBeLessThan(50);
   });
 
+  it('keeps nothing of what it has sent', async () => {
+    const client = await served((request, response) => {
+      request.resume().on('end', () => json(response, 201, {}));
+    });
+    const before = process.memoryUsage().arrayBuffers;
+    let most = 0;
+    async function* lines() {
+      for (let n = 0; n < 2_048; n++) {
+        yield new Uint8Array(65_536);
+        most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+      }
+    }
+    await client.upload('submitGroup', {}, lines());
+    // Of 128 MiB.
+    expect(most).toBeLessThan(64 * 1_048_576);
+  });
+
   it('is refused once, in the middle, with what is wrong; the lines are left', async () => {
     let requests = 0;
     const client = await served((request, response) => {

@@ -149,4 +149,5 @@ async function untilInterrupted(
   }
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM'];
+/** The last: the terminal has been closed. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];

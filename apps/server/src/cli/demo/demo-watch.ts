@@ -81,7 +81,7 @@ export class DemoWatch {
         groups.every(hasEnded) &&
         batches.every(({ status }) => status !== 'RUNNING') &&
         operations.every(({ endedAt }) => endedAt !== null),
-      tenants: tenantFacts(groups, fairness, this.#ledger),
+      tenants: tenantFacts(groups, this.#ledger),
       service: serviceFacts(congestion, groups),
       batches: batchFacts(batches, newest),
       operations: operationFacts(operations),

@@ -24,7 +24,7 @@ export interface TenantFacts {
   readonly perSecond: number;
   /** Until its groups are done; null: not known, or they are. */
   readonly etaMs: number | null;
-  /** As the server tells them at this moment; null: it has nothing there. */
+  /** In the last looks; null: it has wanted nothing. */
   readonly now: Shares | null;
   /** Over the whole demo; null: it never wanted anything for long enough to tell. */
   readonly overall: Shares | null;

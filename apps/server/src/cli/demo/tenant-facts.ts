@@ -4,7 +4,6 @@ import type { GroupTimes, ServiceFacts, TenantFacts } from './facts.js';
 import type { ShareLedger } from './share-ledger.js';
 
 type Group = AnswerOf<'getGroup'>;
-type Fairness = AnswerOf<'getFairness'>;
 
 /** States that a group stays in. */
 const ENDS: readonly Group['status'][] = ['COMPLETED', 'FAILED', 'CANCELLED'];
@@ -18,28 +17,20 @@ export const hasEnded = ({ status }: Pick<Group, 'status'>): boolean => ENDS.inc
 /**
  * How the tenants of a demo fare: the whale first, then the small ones, then the others.
  * @param groups - of the demo.
- * @param fairness - of the same moment.
  * @param ledger - what they got so far.
  */
-export function tenantFacts(
-  groups: readonly Group[],
-  fairness: Fairness,
-  ledger: ShareLedger,
-): readonly TenantFacts[] {
+export function tenantFacts(groups: readonly Group[], ledger: ShareLedger): readonly TenantFacts[] {
   const byTenant = new Map<string, Group[]>();
   for (const group of groups) byTenant.set(group.tenant, [...(byTenant.get(group.tenant) ?? []), group]);
   return [...byTenant]
-    .map(([id, own]) => {
-      const now = fairness.tenants.find((tenant) => tenant.id === id);
-      return {
-        id,
-        kind: kindOf(id),
-        ...jobCounts(own),
-        now: now ? { share: now.share, fairShare: now.fairShare } : null,
-        overall: ledger.of(id),
-        groups: own.map(timesOf),
-      };
-    })
+    .map(([id, own]) => ({
+      id,
+      kind: kindOf(id),
+      ...jobCounts(own),
+      now: ledger.recent(id),
+      overall: ledger.of(id),
+      groups: own.map(timesOf),
+    }))
     .sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || (a.id < b.id ? -1 : 1));
 }
 

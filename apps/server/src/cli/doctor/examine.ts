@@ -63,11 +63,12 @@ async function* all(
   { config, findings }: Awaited<ReturnType<typeof lookAtSettings>>,
 ): AsyncGenerator<SidedFinding> {
   const clock = systemClock;
+  const { surroundings, signal } = examination;
   const machine = (found: Finding): SidedFinding => ({ side: 'machine', ...found });
   yield machine(lookAtNode());
   for (const found of findings) yield machine(found);
   if (config)
-    for await (const found of lookAtMachine(config, examination.surroundings, clock)) yield machine(found);
+    for await (const found of lookAtMachine(config, surroundings, clock, signal)) yield machine(found);
   for await (const found of lookAtServer({ ...examination, version: VERSION, clock }))
     yield { side: 'server', ...found };
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Clock, toWorkError } from '@millrace/foundation';
+import { unlessAborted } from '../../../compose/await-backends.js';
 import type { ServerConfig } from '../../../config/model.js';
 import type { Surroundings } from '../../surroundings.js';
 import { type Finding, finding } from '../finding.js';
@@ -24,12 +25,15 @@ export const lookAtNode = (): Finding => judgeNode(process.versions.node, ENGINE
  * @param config - the settings that it would have.
  * @param surroundings - the folder that relative paths are meant from.
  * @param clock - of this machine.
+ * @param signal - ends the waiting.
  * @returns findings as they come, always in the same order.
+ * @throws the signal's reason.
  */
 export async function* lookAtMachine(
   config: ServerConfig,
   { folder }: Pick<Surroundings, 'folder'>,
   clock: Clock,
+  signal: AbortSignal,
 ): AsyncGenerator<Finding> {
   const { redisUrl, databaseUrl, dataDir, app } = config;
   const dataDirLook = async () => plain(await lookAtDataDir(resolve(folder, dataDir), clock.now()));
@@ -40,7 +44,7 @@ export async function* lookAtMachine(
     ...(redisUrl === undefined ? [] : [told('redis', lookAtRedis(redisUrl, clock))]),
     ...(app === undefined ? [] : [told('app', lookAtApp(app, clock).then(plain))]),
   ];
-  for (const look of looks) yield* (await look).findings;
+  for (const look of looks) yield* (await unlessAborted(look, signal)).findings;
   const clocks = (await Promise.all(looks)).flatMap((look) => look.clock ?? []);
   const judged = judgeClocks('clocks', clocks);
   if (judged) yield judged;

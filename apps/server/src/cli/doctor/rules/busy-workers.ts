@@ -73,7 +73,10 @@ function actionOf(facts: ServerFacts, load: Load): string {
           `The jobs hang, more workers alone would hang too: ${longest.processorType} ${longest.groupId}/${longest.jobId} runs for ${duration(longest.runsForMs)}; look at what it calls, and set jobTimeoutMs to slightly above the timeout of that`,
         ]
       : [];
-  return [...slow, ...(needed === undefined ? [] : [scaling(facts, needed)]), ...timeouts].join('. ');
+  const advice = [...slow, ...(needed === undefined ? [] : [scaling(facts, needed)]), ...timeouts];
+  return advice.length > 0
+    ? advice.join('. ')
+    : 'Look at what they do: millrace groups list --status RUNNING';
 }
 
 function scaling(facts: ServerFacts, needed: number): string {
