@@ -65,7 +65,7 @@ const EVERY_MS = {
 const QUIET_MS = 3_000;
 /** The same of calls: the service takes few of them in a second. */
 const CALLS_QUIET_MS = 8_000;
-const CALLS = 100;
+const CALLS = 60;
 
 /** Jobs that a small tenant brings at once: enough for its share to be seen. */
 const SHOP_JOBS = [30, 70] as const;

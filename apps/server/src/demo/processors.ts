@@ -15,7 +15,7 @@ const TIMEOUT_MS = DEMO_MS_MAX + 5_000;
 /** Of those that fail sometimes: few enough that two retries nearly always end well. */
 const FAILING_SHARE = 0.3;
 /** Less than what a tenant's share of a small server would call it with. */
-const SERVICE = { perSecond: 20, burst: 5 };
+const SERVICE = { perSecond: 10, burst: 3 };
 
 /** Why jobs die: three causes, so that their dead letters are three lines whatever their number. */
 const CAUSES = [

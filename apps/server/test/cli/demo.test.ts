@@ -75,7 +75,7 @@ describe('millrace demo', () => {
     expect(stillRuns.body.created).toBe(false);
     shown.events.emit('SIGINT');
     expect(await shown.exitCode).toBe(130);
-    expect(shown.err()).toMatch(/The demo has been stopped: \d+ groups/);
+    expect(shown.err()).toMatch(/The demo has been stopped\. Ended: \d+ groups?, /);
     expect(shown.out()).toBe('');
     expect(await whaleIsOpen(stillRuns.body.run)).toBe(false);
     const stop = demo(['--stop']);

@@ -111,7 +111,8 @@ describe('case 3, the Fetcher has stopped', () => {
     ['that is about to stop', of({ stopping: true }), undefined],
     ['that is gone', of({ alive: false }), undefined],
     ['that runs no jobs', of({ pool: null }), undefined],
-    ['jobs could run, nobody takes them', still({ lane: 5 }, { held: heldBy('TURN') }), 'failure'],
+    ['nothing holds a job, nobody takes it', still({ lane: 5 }, { held: heldBy() }), 'failure'],
+    ['only those before it hold it', still({ lane: 5 }, { held: heldBy('TURN') }), 'failure'],
     [
       'they have something else to wait for',
       still({ lane: 5 }, { held: heldBy('GROUP_RATE', 'TURN') }),

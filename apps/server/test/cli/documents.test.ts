@@ -49,11 +49,16 @@ beforeAll(async () => {
   program = await programOf(capturedSurroundings().surroundings, () => {});
 });
 
+/** A subcommand that need not be named. */
+const LEFT_OUT: Readonly<Record<string, string>> = { submit: 'op' };
+
 /** The command that the words name, and what is left of them. */
 function meant(words: readonly string[], command = program): [Command, readonly string[]] {
   const [first = '', ...rest] = words;
   const next = command.commands.find((each) => each.name() === first);
-  return next ? meant(rest, next) : [command, words];
+  if (next) return meant(rest, next);
+  const other = command.commands.find((each) => each.name() === LEFT_OUT[command.name()]);
+  return other && !first.startsWith('-') ? [other, words] : [command, words];
 }
 
 describe('the documents', () => {

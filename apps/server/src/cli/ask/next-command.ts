@@ -1,7 +1,5 @@
+import { shellWord } from '../show/shell-word.js';
 import type { Asking } from './asking.js';
-
-/** What a shell leaves as it is. */
-const PLAIN = /^[\w@%+=:,./-]+$/;
 
 /**
  * A command to copy, with the same server as this one was given.
@@ -10,7 +8,5 @@ const PLAIN = /^[\w@%+=:,./-]+$/;
  */
 export function nextCommand({ command, url }: Asking, ...words: readonly string[]): string {
   const isNamed = command.opts().url !== undefined;
-  return ['millrace', ...words, ...(isNamed ? ['--url', url] : [])].map(quoted).join(' ');
+  return ['millrace', ...words, ...(isNamed ? ['--url', url] : [])].map(shellWord).join(' ');
 }
-
-const quoted = (word: string): string => (PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

@@ -54,13 +54,7 @@ async function wishOf({ command }: Asking, { seconds, whaleJobs, tenants }: Opti
 
 async function stop(asking: Asking): Promise<undefined> {
   const stopped = await asking.client.call('stopDemo', {}, { signal: asking.signal });
-  const { groups, batches, operations } = stopped;
-  asking.answer(stopped, (printer) =>
-    printer.line(
-      groups + batches + operations === 0
-        ? 'There was nothing of a demo to end.'
-        : `Ended ${groups} groups, ${batches} batches and ${operations} operations.`,
-    ),
-  );
+  const { stoppedText } = await import('../demo/run-demo.js');
+  asking.answer(stopped, (printer) => printer.line(stoppedText(stopped)));
   return undefined;
 }

@@ -1,4 +1,5 @@
 import type { Colours } from '../show/printer.js';
+import { shortened } from '../show/shortened.js';
 
 /** What a picture is drawn on. */
 export interface Paper {
@@ -13,9 +14,7 @@ export interface Paper {
  * @param width - in characters.
  */
 export function cut(text: string, width: number): string {
-  if (width <= 0) return '';
-  const characters = [...text];
-  return characters.length > width ? `${characters.slice(0, width - 1).join('')}…` : text;
+  return width <= 0 ? '' : shortened(text, width);
 }
 
 /**

@@ -1,7 +1,8 @@
-import type { RequestOf } from '@millrace/contract/server-client';
+import type { AnswerOf, RequestOf } from '@millrace/contract/server-client';
 import { sleep, systemClock } from '@millrace/foundation';
 import type { Asking } from '../ask/asking.js';
 import { type SomeServer, someServer } from '../ask/some-server.js';
+import { things } from '../show/shortened.js';
 import { DemoWatch } from './demo-watch.js';
 import type { DemoFacts } from './facts.js';
 import { type LiveView, liveView } from './show-live.js';
@@ -83,17 +84,26 @@ async function watched(asking: Asking, { client, url }: SomeServer, demo: Demo):
   }
 }
 
+/**
+ * What was ended with a demo, in a sentence.
+ * @param stopped - as the server tells it.
+ */
+export function stoppedText({ groups, batches, operations }: AnswerOf<'stopDemo'>): string {
+  if (groups + batches + operations === 0) return 'There was nothing of a demo to end.';
+  const what = [
+    things(groups, 'group'),
+    things(batches, 'batch', 'batches'),
+    things(operations, 'operation'),
+  ];
+  return `Ended: ${what.join(', ')}.`;
+}
+
 /** Whoever interrupts a demo wants nothing of it to be left. */
 async function ended({ printer }: Asking, { client }: SomeServer): Promise<void> {
   try {
-    const { groups, batches, operations } = await client.call(
-      'stopDemo',
-      {},
-      { signal: AbortSignal.timeout(STOP_PATIENCE_MS) },
-    );
-    printer.remark(
-      `The demo has been stopped: ${groups} groups, ${batches} batches and ${operations} operations were ended.`,
-    );
+    const signal = AbortSignal.timeout(STOP_PATIENCE_MS);
+    const stopped = await client.call('stopDemo', {}, { signal });
+    printer.remark(`The demo has been stopped. ${stoppedText(stopped)}`);
   } catch {
     // Why it was to be stopped is what counts, and its work has a deadline.
     printer.remark(

@@ -1,5 +1,6 @@
 import { CALLER } from '../../demo/plan.js';
 import { amount, duration, percent } from '../show/amounts.js';
+import { things } from '../show/shortened.js';
 import type { DemoFacts, TenantFacts } from './facts.js';
 import { spreadOf } from './spread.js';
 
@@ -23,7 +24,7 @@ function served({ jobs }: TenantFacts, { tenants }: DemoFacts): readonly string[
   const spread = spreadOf(groups.map(({ startedAfterMs }) => startedAfterMs));
   if (!spread) return [];
   return [
-    `The whale brought ${counted(jobs, 'job')} at once. ${counted(groups.length, 'group')} of ${counted(small.length, 'small tenant')} ` +
+    `The whale brought ${things(jobs, 'job')} at once. ${things(groups.length, 'group')} of ${things(small.length, 'small tenant')} ` +
       `came behind it: half of them had their first job started within ${duration(spread.median)}, all within ${duration(spread.max)}.`,
   ];
 }
@@ -48,7 +49,7 @@ function learnt({ service, tenants }: DemoFacts): readonly string[] {
       ? ''
       : ` Nobody has said how much it takes: it is called at most ${amount(Math.round(limit * 10) / 10)} times a second now.`;
   return [
-    `${resource} refused ${counted(refused, 'call')}; ${done} ${counted(caller.jobs, 'job')} that call it are done all the same.${rate}`,
+    `${resource} refused ${things(refused, 'call')}; ${done} ${things(caller.jobs, 'job')} that call it are done all the same.${rate}`,
   ];
 }
 
@@ -57,8 +58,8 @@ function died({ deadLetters: { count, causes } }: DemoFacts): readonly string[] 
   const kept =
     count === 1
       ? 'It is kept as a dead letter'
-      : `They are kept as dead letters, of ${counted(causes.length, 'cause')}`;
-  return [`${counted(count, 'job')} failed for good. ${kept}.`];
+      : `They are kept as dead letters, of ${things(causes.length, 'cause')}`;
+  return [`${things(count, 'job')} failed for good. ${kept}.`];
 }
 
 function ran({ batches, operations, chat }: DemoFacts): readonly string[] {
@@ -67,20 +68,15 @@ function ran({ batches, operations, chat }: DemoFacts): readonly string[] {
   const failed = batches.failed > 0 ? `; ${amount(batches.failed)} failed, or had to end with the demo` : '';
   return [
     ...(started > 0
-      ? [`Of ${counted(started, 'batch', 'batches')} ${amount(batches.done)} are done${failed}.`]
+      ? [`Of ${things(started, 'batch', 'batches')} ${amount(batches.done)} are done${failed}.`]
       : []),
     ...(medianMs === null
       ? []
       : [
-          `${counted(completed, 'operation')} completed, half of them within ${duration(medianMs)} of their acceptance.`,
+          `${things(completed, 'operation')} completed, half of them within ${duration(medianMs)} of their acceptance.`,
         ]),
     ...(chat.answered > 0
-      ? [
-          `${counted(chat.answered, 'chat turn')} got an answer, streamed in ${counted(chat.pieces, 'piece')}.`,
-        ]
+      ? [`${things(chat.answered, 'chat turn')} got an answer, streamed in ${things(chat.pieces, 'piece')}.`]
       : []),
   ];
 }
-
-const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${amount(count)} ${count === 1 ? one : many}`;

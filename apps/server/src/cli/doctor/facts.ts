@@ -16,7 +16,7 @@ export interface HeldJob {
   readonly groupId: string;
   readonly jobId: string;
   readonly processorType: string;
-  /** Everything that must change before it runs, the first first; see GateName of bulk-action. At least one. */
+  /** Everything that must change before it runs, the first first; see GateName of bulk-action. None: it could run now. */
   readonly gates: readonly { readonly gate: string; readonly detail: string }[];
 }
 

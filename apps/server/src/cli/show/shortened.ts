@@ -11,6 +11,7 @@ export const shortened = (text: string, most: number): string =>
  * A number of things in words: `1 job`, `1,200 jobs`.
  * @param count - how many.
  * @param one - what one of them is called.
+ * @param many - what several are called, where that is not only an s more.
  */
-export const things = (count: number, one: string): string =>
-  `${count.toLocaleString('en-US')} ${one}${count === 1 ? '' : 's'}`;
+export const things = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;

@@ -1,6 +1,6 @@
 import { systemClock } from '@millrace/foundation';
 import type { Asking } from '../../ask/asking.js';
-import { Patience } from '../../ask/patience.js';
+import { Patience, remarkAway } from '../../ask/patience.js';
 import { duration } from '../../show/amounts.js';
 import { ProgressBars } from '../../show/progress-bars.js';
 import { EXIT } from '../../surroundings.js';
@@ -9,7 +9,7 @@ import { type BatchDetails, countsText, showBatch } from './show-batch.js';
 /** Small batches end at once; large ones are looked at less often. */
 const FIRST_LOOK_MS = 50;
 const LOOK_EVERY_MS = 1_000;
-const AWAY = 'it does not answer; waiting for it';
+const AWAY = 'the server does not answer; waiting for it';
 
 /** How a batch is watched. */
 export interface WatchOptions {
@@ -43,12 +43,12 @@ async function untilEnded(
   batchId: string,
   timeoutMs: number | undefined,
 ): Promise<BatchDetails> {
-  const { signal, surroundings, printer, url } = asking;
+  const { signal, surroundings } = asking;
   using bars = new ProgressBars(surroundings);
   let last: BatchDetails | undefined;
   const onAway = (isAway: boolean) => {
     if (bars.isShown && last) bars.set(batchId, { ...barOf(last), ...(isAway && { note: AWAY }) });
-    else printer.remark(isAway ? `The server at ${url}: ${AWAY}.` : 'It answers again.');
+    else remarkAway(asking, isAway);
   };
   const patience = new Patience(asking, { onAway, timeoutMs });
   for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(pauseMs * 2, LOOK_EVERY_MS)) {

@@ -37,11 +37,9 @@ export async function waitForOperation(
 }
 
 async function untilEnded(asking: Asking, opId: string, timeoutMs: number): Promise<Operation> {
-  const { signal, printer, url } = asking;
-  const onAway = (isAway: boolean) =>
-    printer.remark(isAway ? `The server at ${url} does not answer; waiting for it.` : 'It answers again.');
+  const { signal } = asking;
   const endsAt = systemClock.monotonicMs() + timeoutMs;
-  const patience = new Patience(asking, { onAway, timeoutMs });
+  const patience = new Patience(asking, { timeoutMs });
   for (;;) {
     const operation = await patience.ask((client) => {
       const leftMs = Math.max(0, endsAt - systemClock.monotonicMs());

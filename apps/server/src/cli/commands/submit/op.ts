@@ -4,10 +4,9 @@ import { Command } from 'commander';
 import { type Asking, asksServer } from '../../ask/asking.js';
 import { nextCommand } from '../../ask/next-command.js';
 import { positiveNumber } from '../../ask/option-values.js';
-import { Patience } from '../../ask/patience.js';
 import { moment } from '../../show/amounts.js';
 import { type End, EXIT, type Surroundings } from '../../surroundings.js';
-import { showOperation } from '../ops/show-operation.js';
+import { waitForOperation } from '../ops/wait-for-operation.js';
 import { givenPayload, type PayloadOptions, payloadOptions } from './payload-options.js';
 
 interface OpOptions extends PayloadOptions {
@@ -20,11 +19,6 @@ interface OpOptions extends PayloadOptions {
 
 /** `DOMAIN.EVENT`; what names may hold, the server checks. */
 const COMMAND = /^([^.]+)\.([^.]+)$/;
-/** One long poll: below what proxies allow a request, and below what one answer may take. */
-const POLL_SECONDS = 5;
-/** Between two of them: a server that is about to stop answers at once. */
-const POLL_PAUSE_MS = 100;
-
 /**
  * `millrace submit op`.
  * @param surroundings - see Surroundings.
@@ -54,7 +48,7 @@ async function submitOp(asking: Asking, options: OpOptions): Promise<number> {
     { domain, eventType, bizKey, idemKey, payload },
     { timeBudgetMs, signal },
   );
-  if (options.wait) return waitForEnd(asking, answer.opId);
+  if (options.wait) return waitForOperation(asking, answer.opId);
   asking.answer(answer, () => showAnswer(asking, answer));
   return answer.status === 'FAILED' ? EXIT.FAILED : EXIT.DONE;
 }
@@ -71,18 +65,4 @@ function showAnswer(asking: Asking, answer: Awaited<ReturnType<OperationsClient[
   }
   printer.fields({ operation, state: status });
   printer.json(answer.outcome);
-}
-
-async function waitForEnd(asking: Asking, opId: string): Promise<number> {
-  const { signal, printer } = asking;
-  const patience = new Patience(asking);
-  for (;;) {
-    const request = { params: { opId }, query: { wait: String(POLL_SECONDS) } };
-    const operation = await patience.ask((client) => client.call('getOperationStatus', request, { signal }));
-    if (operation.endedAt !== null) {
-      asking.answer(operation, () => showOperation(printer, operation));
-      return operation.state === 'COMPLETED' ? EXIT.DONE : EXIT.FAILED;
-    }
-    await patience.pause(POLL_PAUSE_MS);
-  }
 }

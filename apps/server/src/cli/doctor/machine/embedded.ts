@@ -72,13 +72,12 @@ async function readHolder(file: string): Promise<Holder | undefined> {
 }
 
 async function isHeld(file: string, { pid, host }: Holder, nowMs: number): Promise<boolean> {
+  if (host === hostname()) return isThere(pid);
   const touchedMs = await stat(file).then(
     ({ mtimeMs }) => mtimeMs,
     () => 0,
   );
-  // A live holder touches its file every few seconds, also one that a container hides from here.
-  if (nowMs - touchedMs < SILENT_MS) return host !== hostname() || isThere(pid);
-  return false;
+  return nowMs - touchedMs < SILENT_MS;
 }
 
 function isThere(pid: number): boolean {

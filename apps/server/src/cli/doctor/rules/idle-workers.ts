@@ -40,7 +40,7 @@ const countsOf = ({ lane, ready, nonReady, liveSlots, oldestWaitingMs }: Queues)
   `${amount(lane)} wait for their turn, ${amount(ready)} are ready, ${amount(nonReady)} wait for a time; ${things(liveSlots, 'worker')} without a job; the first in line has waited ${duration(oldestWaitingMs)}.`;
 
 const toldOf = ({ groupId, gates }: HeldJob): string =>
-  `Group ${groupId}: ${gates.map(({ gate, detail }) => `${gate} (${detail})`).join(', ')}.`;
+  `Group ${groupId}: ${gates.map(({ gate, detail }) => `${gate} (${detail})`).join(', ') || 'nothing holds it'}.`;
 
 /** What an instance has unless told otherwise. */
 const WORKERS = 10;

@@ -1,12 +1,12 @@
 import { amount, duration } from '../../show/amounts.js';
-import type { Instance, ServerFacts } from '../facts.js';
+import type { HeldJob, Instance, ServerFacts } from '../facts.js';
 import { type Finding, finding } from '../finding.js';
 import { named } from './instances.js';
 
 const CHECK = 'case.stopped-fetcher';
 
-/** Nothing holds such a job but that nobody takes it. */
-const NOBODY_TAKES = ['TURN'];
+/** Nothing holds such a job but that nobody takes it, or those before it. */
+const couldRun = ({ gates }: HeldJob): boolean => gates.every(({ gate }) => gate === 'TURN');
 
 /** The first heartbeats of an instance come before its Fetcher runs. */
 const SETTLED_MS = 10_000;
@@ -50,4 +50,4 @@ const standsStill = ({ queues, held }: Pick<ServerFacts, 'queues' | 'held'>): bo
       lane > 0 && ready === 0 && inFlight === 0 && waitingSlots > 0,
   ) &&
   queues[1].lane >= queues[0].lane &&
-  held.some(({ gates }) => NOBODY_TAKES.includes(gates[0]?.gate ?? ''));
+  held.some(couldRun);
