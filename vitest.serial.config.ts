@@ -35,8 +35,8 @@ const WAITING = [
 const filesOf = (names: readonly string[]) => names.map((name) => `test/**/${name}.serial.test.ts`);
 
 /**
- * `npm test` runs the patient ones beside the chaos scenarios, two at a time, then the waiting ones, then the others alone. By hand it
- * is all of them, one after the other.
+ * `npm test` runs the patient ones beside other runs, two at a time, then the waiting ones, then the others alone. By hand it is all of
+ * them, one after the other.
  */
 const { MILLRACE_SERIAL } = process.env;
 const GROUPS: Readonly<Record<string, string[]>> = {

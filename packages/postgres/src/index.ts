@@ -30,12 +30,14 @@ export {
   resolvePgDatabaseOptions,
 } from './pg/options.js';
 export { PgliteDatabase } from './pglite/database.js';
+export { directoryHolder } from './pglite/directory-lock.js';
 export {
   PGLITE_DATABASE_DEFAULTS,
   type PgliteDatabaseOptions,
   type ResolvedPgliteDatabaseOptions,
   resolvePgliteDatabaseOptions,
 } from './pglite/options.js';
+export type { ProcessIdentity } from './pglite/process-identity.js';
 export { classifyFailure, type DatabaseFailure, type FailureKind } from './rules/classify-failure.js';
 export { type SqlParameter, toJson } from './rules/encode-parameter.js';
 export { quoteIdentifier } from './rules/identifier.js';

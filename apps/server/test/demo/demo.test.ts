@@ -76,10 +76,10 @@ describe('the demo application, served beside the user’s', () => {
   it('has jobs that die of three causes, and a service that refuses calls without a loss', async () => {
     const [dead, called] = await Promise.all([
       resultOf('dead', 'demo.work', 9, { ms: 1, fail: 'always' }),
-      resultOf('called', 'demo.call', 25, { ms: 1 }),
+      resultOf('called', 'demo.call', 12, { ms: 1 }),
     ]);
     expect(dead.failedByCode).toEqual({ CARD_EXPIRED: 3, NO_SUCH_ADDRESS: 3, LEDGER_LOCKED: 3 });
-    expect(called).toMatchObject({ success: 25 });
+    expect(called).toMatchObject({ success: 12 });
     expect((await services.bulk.getGroup('called')).throttled).toBeGreaterThan(0);
   });
 });

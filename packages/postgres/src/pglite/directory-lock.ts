@@ -88,6 +88,28 @@ export class DirectoryLock {
   }
 }
 
+/**
+ * Who has a data directory open. Only looks: nothing is written or removed, and its holder notices nothing.
+ * @param directory - the data directory, which need not exist.
+ * @returns the process, as far as it is known; undefined: nobody.
+ */
+export function directoryHolder(directory: string): Partial<ProcessIdentity> | undefined {
+  const folder = `${directory}.lock`;
+  for (const file of filesIn(folder)) {
+    const identity = readIdentity(file);
+    if (isHeld(file, identity)) return identity ?? {};
+  }
+  return undefined;
+}
+
+function filesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).map((name) => join(folder, name));
+  } catch {
+    return []; // Nobody has opened it, or the last one has just gone.
+  }
+}
+
 function writeOwn(folder: string, file: string): void {
   for (let left = 3; ; left--) {
     mkdirSync(folder, { recursive: true, mode: OWNER_ONLY });

@@ -14,7 +14,7 @@ import { seededRng, systemClock } from '@millrace/foundation';
 import { ManualClock } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DirectoryLock } from '../../src/pglite/directory-lock.js';
+import { DirectoryLock, directoryHolder } from '../../src/pglite/directory-lock.js';
 import { ownIdentity, type ProcessIdentity } from '../../src/pglite/process-identity.js';
 import { failure } from '../open-databases.js';
 
@@ -49,8 +49,11 @@ describe('DirectoryLock', () => {
       message: expect.stringContaining(`process ${process.pid} on`),
     });
     expect(files()).toHaveLength(1);
+    expect(directoryHolder(directory)).toMatchObject({ pid: process.pid });
+    expect(files()).toHaveLength(1);
     lock.release();
     lock.release();
+    expect(directoryHolder(directory)).toBeUndefined();
     expect(existsSync(`${directory}.lock`)).toBe(false);
     (await take()).release();
   });
@@ -62,6 +65,8 @@ describe('DirectoryLock', () => {
     ['a process that died while it wrote its file', '{"pid":', 31_000],
   ])('is taken over from %s', async (_, left, ageMs) => {
     const file = leaveBehind(left, ageMs);
+    expect(directoryHolder(directory)).toBeUndefined();
+    expect(existsSync(file)).toBe(true);
     const lock = await take();
     expect(existsSync(file)).toBe(false);
     expect(files()).toHaveLength(1);
@@ -74,6 +79,7 @@ describe('DirectoryLock', () => {
     ['somebody who is just writing', '{"pid":'],
   ])('is not taken over from %s', async (_, left) => {
     const file = leaveBehind(left);
+    expect(directoryHolder(directory)).toBeDefined();
     expect(await failure(take())).toMatchObject({ code: 'DATABASE_IN_USE' });
     expect(existsSync(file)).toBe(true);
     expect(files()).toHaveLength(1);

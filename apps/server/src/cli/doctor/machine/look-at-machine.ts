@@ -36,7 +36,7 @@ export async function* lookAtMachine(
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
   const { redisUrl, databaseUrl, dataDir, app } = config;
-  const dataDirLook = async () => plain(await lookAtDataDir(resolve(folder, dataDir), clock.now()));
+  const dataDirLook = async () => plain(await lookAtDataDir(resolve(folder, dataDir)));
   const looks = [
     databaseUrl === undefined
       ? told('embedded', dataDirLook())
