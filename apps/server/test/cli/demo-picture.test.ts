@@ -25,18 +25,18 @@ describe('the picture of a demo', () => {
        tenant   jobs                   done  per s        left  share       now  fair
        whale    ███░░░░░░░░░ 1,250 of 5,000     62  1 min 27 s  ██┃█░░░░░  46 %  25 %
        shop-01  ██████░░░░░░       20 of 40     12       1.6 s  ██┃░░░░░░  18 %  25 %
-       shop-02  ████████████       40 of 40                     ░░░░░░░░░
+       shop-02  ████████████       40 of 40
        caller   ██████░░░░░░     110 of 200     12       4.4 s  ██┃░░░░░░  18 %  25 %
-       unlucky  ████████████         9 of 9                     ░░░░░░░░░
+       unlucky  ████████████         9 of 9
 
-       service    demo-service: refused 41, learnt limit 20/s, now 18.2/s, MODERATE
-       DAG        load ✔ → eur ✔ gbp ✖ usd … → join · → report –   2 done, 1 failed
-       operations 12 done, 1 running, half of them within 14 ms
-       chat       What came of order 2?
-                  This is the demo runtime of Millrace: no language model is
-                  connected (set CHAT_API_URL, CHAT_API_KEY and▌
-       dead       10 demo.work CARD_EXPIRED The card of customer # has expired
-                   4 demo.work LEDGER_LOCKED The ledger of account # is locked
+       service      demo-service: refused 41, learnt limit 20/s, now 18.2/s, MODERATE
+       DAG          load ✔ → eur ✔ gbp ✖ usd … → join · → report –  2 done, 1 failed
+       operations   12 done, 1 running, half of them within 14 ms
+       chat         What came of order 2?
+                    This is the demo runtime of Millrace: no language model is
+                    connected (set CHAT_API_URL, CHAT_API_KEY and▌
+       dead letters 10 demo.work CARD_EXPIRED The card of customer # has expired
+                     4 demo.work LEDGER_LOCKED The ledger of account # is locked
       "
     `);
     expect(widest(drawn())).toBeLessThan(80);
@@ -50,18 +50,18 @@ describe('the picture of a demo', () => {
        tenant   jobs                                         done  per s        left  share                         now  fair
        whale    ████████░░░░░░░░░░░░░░░░░░░░░░░░░░ 1,250 of 5,000     62  1 min 27 s  ███████┃████░░░░░░░░░░░░░░░  46 %  25 %
        shop-01  █████████████████░░░░░░░░░░░░░░░░░       20 of 40     12       1.6 s  █████░░┃░░░░░░░░░░░░░░░░░░░  18 %  25 %
-       shop-02  ██████████████████████████████████       40 of 40                     ░░░░░░░░░░░░░░░░░░░░░░░░░░░
+       shop-02  ██████████████████████████████████       40 of 40
        caller   ██████████████████░░░░░░░░░░░░░░░░     110 of 200     12       4.4 s  █████░░┃░░░░░░░░░░░░░░░░░░░  18 %  25 %
-       unlucky  ██████████████████████████████████         9 of 9                     ░░░░░░░░░░░░░░░░░░░░░░░░░░░
+       unlucky  ██████████████████████████████████         9 of 9
 
-       service    demo-service: refused 41, learnt limit 20/s, now 18.2/s, MODERATE
-       DAG        load ✔ → eur ✔ gbp ✖ usd … → join · → report –   2 done, 1 failed, 1 running
-       operations 12 done, 1 running, half of them within 14 ms
-       chat       What came of order 2?
-                  This is the demo runtime of Millrace: no language model is connected (set CHAT_API_URL, CHAT_API_KEY and▌
+       service      demo-service: refused 41, learnt limit 20/s, now 18.2/s, MODERATE
+       DAG          load ✔ → eur ✔ gbp ✖ usd … → join · → report –  2 done, 1 failed, 1 running
+       operations   12 done, 1 running, half of them within 14 ms
+       chat         What came of order 2?
+                    This is the demo runtime of Millrace: no language model is connected (set CHAT_API_URL, CHAT_API_KEY and▌
 
-       dead       10 demo.work CARD_EXPIRED The card of customer # has expired
-                   4 demo.work LEDGER_LOCKED The ledger of account # is locked
+       dead letters 10 demo.work CARD_EXPIRED The card of customer # has expired
+                     4 demo.work LEDGER_LOCKED The ledger of account # is locked
       "
     `);
     expect(widest(drawn(FACTS, 120))).toBeLessThan(120);

@@ -5,6 +5,8 @@ import { type OwnServer, startOwnServer } from './own-server.js';
 /** A server that runs, or one of the command's own. */
 export interface SomeServer extends AsyncDisposable {
   readonly client: ServerClient;
+  /** Sends nothing again: for what is measured, and where a refusal is not to be waited out. */
+  readonly once: ServerClient;
   readonly url: string;
   /** The command has started it, and it ends with the command. */
   readonly isOwn: boolean;
@@ -19,17 +21,19 @@ const PATIENCE_MS = 2_000;
  * @throws MillraceError what `startServer` throws; where a server was named: ProblemError, and what `fetch` throws.
  */
 export async function someServer(asking: Asking): Promise<SomeServer> {
-  const { client, url, signal, surroundings, printer } = asking;
+  const { client, url, apiKey, signal, surroundings, printer } = asking;
   const isNamed = asking.command.opts().url !== undefined || Boolean(surroundings.env.MILLRACE_URL);
   if (isNamed || (await answers(asking))) {
     // Who was named and does not answer is told of before anything is drawn.
     await client.call('getCaller', {}, { signal });
-    return { client, url, isOwn: false, [Symbol.asyncDispose]: async () => {} };
+    const once = createServerClient({ baseUrl: url, apiKey, retries: 0 });
+    return { client, once, url, isOwn: false, [Symbol.asyncDispose]: async () => {} };
   }
   printer.remark(`No server answers at ${url}: starting one for this command …`);
   const own: OwnServer = await startOwnServer(surroundings, signal);
   return {
     client: createServerClient({ baseUrl: own.url }),
+    once: createServerClient({ baseUrl: own.url, retries: 0 }),
     url: own.url,
     isOwn: true,
     [Symbol.asyncDispose]: () => own[Symbol.asyncDispose](),

@@ -1,4 +1,4 @@
-import { createServerClient, ProblemError, type ServerClient } from '@millrace/contract/server-client';
+import { ProblemError, type ServerClient } from '@millrace/contract/server-client';
 import { systemClock, systemRng } from '@millrace/foundation';
 import type { Asking } from '../ask/asking.js';
 import { type SomeServer, someServer } from '../ask/some-server.js';
@@ -28,7 +28,7 @@ export async function runBench(asking: Asking, size: BenchSize): Promise<undefin
 
 async function measured(
   asking: Asking,
-  { client, url, isOwn }: SomeServer,
+  { client, once }: SomeServer,
   on: MeasuredOn,
   size: BenchSize,
 ): Promise<BenchResult> {
@@ -42,8 +42,6 @@ async function measured(
   const groupId = `bench-${systemClock.now().toString(36)}-${systemRng()
     .integer(0, 2 ** 32 - 1)
     .toString(36)}`;
-  const apiKey = isOwn ? undefined : asking.apiKey;
-  const single = createServerClient({ baseUrl: url, apiKey, retries: 0 });
   return {
     on,
     clients: size.clients,
@@ -54,7 +52,7 @@ async function measured(
     operations:
       size.operations === 0
         ? null
-        : await measureOperations({ ...part, client: single, progress: progressOf('operations') }, size),
+        : await measureOperations({ ...part, client: once, progress: progressOf('operations') }, size),
   };
 }
 

@@ -6,7 +6,7 @@ import { tenantTable } from './tenant-table.js';
 
 /** Wider lines are harder to follow with the eye. */
 const COLUMNS_MAX = 130;
-const LABEL = 12;
+const LABEL = 14;
 const CAUSES_SHOWN = 3;
 const ANSWER_LINES = 2;
 
@@ -93,7 +93,7 @@ function dagLines({ newest, done, failed, open }: BatchFacts, paper: Paper): rea
 }
 
 const ARROW = ' → ';
-const GAP = '   ';
+const GAP = '  ';
 const same = (text: string): string => text;
 const PLAIN: Readonly<Record<StepFacts['state'], (text: string) => string>> = {
   waiting: same,
@@ -135,13 +135,13 @@ function chatLines({ chat }: DemoFacts, paper: Paper): readonly string[] {
 function deadLetterLines({ deadLetters }: DemoFacts, paper: Paper): readonly string[] {
   const { colours } = paper;
   const { count, causes } = deadLetters;
-  if (count === 0) return [labelled('dead', 'no job has failed for good', paper)];
+  if (count === 0) return [labelled('dead letters', cut('no job has failed for good', roomOf(paper)), paper)];
   const width = amount(causes[0]?.count).length;
   return causes
     .slice(0, CAUSES_SHOWN)
     .map(({ signature, count: times }, at) =>
       labelled(
-        at === 0 ? 'dead' : '',
+        at === 0 ? 'dead letters' : '',
         `${colours.red(amount(times).padStart(width))} ${cut(safeText(signature), roomOf(paper) - width - 1)}`,
         paper,
       ),

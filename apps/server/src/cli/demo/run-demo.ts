@@ -34,7 +34,7 @@ const STOP_PATIENCE_MS = 5_000;
 export async function runDemo(asking: Asking, wish: DemoWish): Promise<undefined> {
   const { printer, signal } = asking;
   await using server = await someServer(asking);
-  const demo = await server.client.call('startDemo', { body: wish }, { signal });
+  const demo = await server.once.call('startDemo', { body: wish }, { signal });
   const until = `${demo.endsAt.slice(11, 19)} UTC`;
   if (!demo.created) printer.remark(`A demo runs there already, until ${until}: this shows it.`);
   printer.remark(`Look at it in another window: ${server.url}/api/docs`);

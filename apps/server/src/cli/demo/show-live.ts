@@ -52,7 +52,7 @@ function spoken(say: (line: string) => void): LiveView {
  * A demo at one moment, in a line.
  * @param facts - what is known.
  */
-export function lineOf({ elapsedMs, tenants, batches, operations, chat, deadLetters }: DemoFacts): string {
+function lineOf({ elapsedMs, tenants, batches, operations, chat, deadLetters }: DemoFacts): string {
   const jobs = (kinds: readonly string[]) => {
     const own = tenants.filter(({ kind }) => kinds.includes(kind));
     const done = own.reduce((sum, tenant) => sum + tenant.done + tenant.failed, 0);

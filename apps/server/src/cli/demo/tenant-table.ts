@@ -96,7 +96,7 @@ function rowOf(tenant: TenantFacts, shares: Shares | null, paper: Paper, widths:
     ` ${text(cut(name, NAME).padEnd(NAME))}`,
     jobsBar(tenant, widths.jobs, paper),
     `${numbers} `,
-    shareBar(shares?.share ?? 0, shares?.fairShare ?? 0, widths.share, paper),
+    shares ? shareBar(shares, widths.share, paper) : '',
     percents,
   ]
     .join(' ')
@@ -121,7 +121,7 @@ function jobsBar({ jobs, done, failed }: TenantFacts, width: number, { colours }
 }
 
 /** How much of everything it gets, with a mark where its fair share is. */
-function shareBar(share: number, fairShare: number, width: number, { colours }: Paper): string {
+function shareBar({ share, fairShare }: Shares, width: number, { colours }: Paper): string {
   const filled = Math.round(Math.min(1, share) * width);
   const mark = fairShare > 0 ? Math.min(width - 1, Math.round(fairShare * width)) : undefined;
   return Array.from({ length: width }, (_, at) => {
