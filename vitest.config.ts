@@ -27,23 +27,20 @@ const REPEATING = [
   ...['differential/**', 'redis/differential', 'redis/lost-replies'],
   ...['limits/**', 'fairness/**', 'sharding/redis', 'property/**', 'contract/pglite', 'batch/batch-routes'],
   ...['failure/lost-replies', 'failure/races', 'failure/conflicts', 'failure/retry-races', 'failure/claims'],
+  ...['congestion/**', 'simulation/**'],
 ].map((name) => `test/${name.replace(/\*\*$/, '**/*')}.test.ts`);
-
-/** In these only virtual time passes, however busy the machine is: they run beside what waits for real time. */
-export const virtualTests = ['test/congestion/**/*.test.ts', 'test/simulation/**/*.test.ts'];
 
 /** `npm test` runs all of these apart from the others, whose lines it counts; by hand they are together. */
 const { MILLRACE_PARALLEL } = process.env;
 const parallelTests = MILLRACE_PARALLEL === 'repeating' ? REPEATING : ['test/**/*.test.ts'];
-const otherTests =
-  MILLRACE_PARALLEL === 'counted' ? [serialTests, ...REPEATING, ...virtualTests] : [serialTests];
+const otherTests = MILLRACE_PARALLEL === 'counted' ? [serialTests, ...REPEATING] : [serialTests];
 
 /** Small files with much behind them: begun last, each would have the machine to itself at the end. */
 const LONG =
-  /\/(contract\/(pglite|postgres)|redis\/(acl|differential|lost-replies)|sharding\/redis|failure\/lost-replies|batch\/batch-routes|schedules\/instances|outbox\/test\/registry|congestion\/engine-\w+|simulation|sql-mutants)\.test\.ts$/;
+  /\/(contract\/(pglite|postgres)|redis\/(acl|differential|lost-replies)|sharding\/redis|failure\/lost-replies|batch\/batch-routes|schedules\/instances|outbox\/test\/registry|congestion\/engine-\w+|simulation|sql-mutants|bench\/test\/\w+\.serial|process\/(cli|packed|readme)\.serial|nestjs\/packed\.serial)\.test\.ts$/;
 
 /** Vitest begins with the largest files, for want of anything better to go by. */
-class LongFirst extends BaseSequencer {
+export class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);

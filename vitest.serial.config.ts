@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { inAllRooms, projects, serialTests, shared, virtualTests } from './vitest.config.ts';
+import { inAllRooms, LongFirst, projects, serialTests, shared } from './vitest.config.ts';
 
 /** These need the build, servers or processes of their own, but judge no time and no memory. */
 const PATIENT = [
@@ -40,29 +40,37 @@ const filesOf = (names: readonly string[]) => names.map((name) => `test/**/${nam
  */
 const { MILLRACE_SERIAL } = process.env;
 const GROUPS: Readonly<Record<string, string[]>> = {
-  patient: [...filesOf(PATIENT), ...virtualTests],
+  patient: filesOf(PATIENT),
   waiting: filesOf(WAITING),
 };
 const group = GROUPS[MILLRACE_SERIAL ?? ''];
 const include = group ?? [serialTests];
 const exclude = MILLRACE_SERIAL === 'alone' ? Object.values(GROUPS).flat() : [];
 
+/** The test kit puts others in the place of modules, which it must then load itself. */
+const TESTKIT = 'packages/testkit/**';
+const byRoom = projects(include, exclude).map((project) =>
+  project.test.name === 'testkit' ? { ...project, test: { ...project.test, isolate: true } } : project,
+);
+
+/** Projects run one after the other, so pairs would be of one package only: what runs in pairs is one project. */
+const ofGroup = [
+  {
+    extends: true as const,
+    test: { name: 'pairs', include: inAllRooms(include), exclude: [TESTKIT] },
+  },
+  ...byRoom.filter((project) => project.test.name === 'testkit'),
+];
+
 /** Tests about real time and real processes. */
 export default defineConfig({
   ...shared,
   test: {
-    // As in the parallel run; the test kit puts others in the place of modules, which it must then load itself.
+    // Both as in the parallel run.
     isolate: false,
-    // Projects run one after the other, so pairs would be of one package only.
-    ...(MILLRACE_SERIAL === 'waiting'
-      ? { include: inAllRooms(include) }
-      : {
-          projects: projects(include, exclude).map((project) =>
-            project.test.name === 'testkit'
-              ? { ...project, test: { ...project.test, isolate: true } }
-              : project,
-          ),
-        }),
+    execArgv: ['--liftoff-only'],
+    projects: group ? ofGroup : byRoom,
+    sequence: { sequencer: LongFirst },
     fileParallelism: group !== undefined,
     maxWorkers: MILLRACE_SERIAL === 'waiting' ? 3 : group ? 2 : 1,
     // Of the few that say they may run side by side.

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { SHORT_LIVED_PGLITE } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 
 const run = promisify(execFile);
@@ -43,7 +44,7 @@ describe('examples', () => {
   const examples = readdirSync(folder).filter((name) => name.endsWith('.mjs') && !SHARED.includes(name));
   it.concurrent.each(examples)('%s runs and says what it should', async (name) => {
     expect(EXPECTED[name], `add what ${name} prints`).toBeDefined();
-    const { stdout } = await run('node', [`${folder}${name}`]);
+    const { stdout } = await run('node', [...SHORT_LIVED_PGLITE, `${folder}${name}`]);
     for (const text of EXPECTED[name] ?? []) expect(stdout).toMatch(text);
   });
 });

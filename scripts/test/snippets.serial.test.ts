@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { SHORT_LIVED_PGLITE } from '@millrace/testkit';
 import { afterAll, describe, expect, it } from 'vitest';
 import { root, tool } from '../command.mjs';
 import { snippetsIn } from '../markdown-snippets.mjs';
@@ -37,7 +38,7 @@ let executed = 0;
 async function execute(code: string): Promise<string> {
   const file = join(folder, `snippet-${++executed}.mjs`);
   writeFileSync(file, code);
-  const { stdout } = await run('node', [file], { cwd: folder });
+  const { stdout } = await run('node', [...SHORT_LIVED_PGLITE, file], { cwd: folder });
   return stdout;
 }
 

@@ -6,7 +6,7 @@ import type { ChatRuntime } from '@millrace/runtime/chat';
 /** What a user brings: the work itself. */
 export interface AppParts {
   /** Who runs bulk jobs, one per type. */
-  readonly processors?: readonly JobProcessor<never, unknown>[] | undefined;
+  readonly processors?: readonly JobProcessor[] | undefined;
   /** Who adds up the results of groups, one per processor type. */
   readonly aggregators?: readonly Aggregator[] | undefined;
   /** Batches of tasks that depend on each other. */

@@ -40,7 +40,7 @@ export const ERRORS = defineErrors('server', {
     retryable: false,
   },
   UNAUTHENTICATED: {
-    message: 'An API key is needed: send it as Authorization: Bearer SECRET',
+    message: '{reason}',
     status: 401,
     retryable: false,
   },

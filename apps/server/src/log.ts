@@ -20,18 +20,24 @@ export function secretHider(secrets: readonly string[]): (text: string) => strin
   return (text) => hidden.reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text);
 }
 
-/**
- * Makes the log of a server: lines of JSON, without any of its secrets, wherever they come from.
- * @param options - the level; texts that must never be seen; where the lines go.
- */
-export function createLog(options: {
+/** How a log is written. */
+export interface LogOptions {
+  /** What is below it is left out. */
   readonly level: string;
+  /** Texts that must never be seen. */
   readonly secrets: readonly string[];
   readonly destination: Pick<Writable, 'write'>;
-}): Pino {
-  const { level, secrets, destination } = options;
+  /** Turns a line of JSON into what is written instead, line break included. */
+  readonly shown?: ((line: string) => string) | undefined;
+}
+
+/**
+ * Makes the log of a server: lines of JSON, without any of its secrets, wherever they come from.
+ * @param options - see LogOptions.
+ */
+export function createLog({ level, secrets, destination, shown = (line) => line }: LogOptions): Pino {
   const hide = secretHider(secrets);
-  const write = (line: string) => destination.write(hide(line));
+  const write = (line: string) => destination.write(shown(hide(line)));
   const formatters = { level: (label: string) => ({ level: label }) };
   return pino({ level, base: null, formatters, timestamp: pino.stdTimeFunctions.isoTime }, { write });
 }

@@ -18,9 +18,9 @@ import type { ServerParts } from './compose/parts.js';
 import { isEmbedded, type ServerConfig } from './config/model.js';
 import { type App, type AppFactory, type AppParts, partsOf } from './define-app.js';
 import { withDemo } from './demo/add-demo.js';
-import { ERRORS } from './errors.js';
 import { createAdapter } from './http/create-adapter.js';
 import { Draining } from './http/draining.js';
+import { listenError, requireFreePort } from './http/free-port.js';
 import { Streams } from './http/streams.js';
 import { nestLog, partLog } from './log.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
@@ -45,7 +45,7 @@ export interface StartOptions {
   readonly log: Pino;
   /** Instead of the module that the settings name. */
   readonly app?: App | undefined;
-  /** Ends the waiting for backends. */
+  /** Ends the start: at once where it waits for backends, else when the present step is over. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -54,12 +54,15 @@ export interface StartOptions {
  * @param config - all settings: see loadConfig.
  * @param options - the log, and an application that is there already.
  * @throws MillraceError `CONFIG_INVALID`, `KEYS_REQUIRED`, `APP_INVALID`, `DATABASE_IN_USE`, `SCHEMA_OUTDATED`,
- * `BACKEND_UNUSABLE`, `LISTEN_FAILED` and what the parts refuse to start with; then nothing is left open.
+ * `BACKEND_UNUSABLE`, `LISTEN_FAILED` and what the parts refuse to start with, the signal's reason; then nothing is left open.
  */
 export async function startServer(config: ServerConfig, options: StartOptions): Promise<RunningServer> {
+  const { signal } = options;
   const log = partLog(options.log);
   const keys = new ApiKeys(config.apiKeys);
   requireKeys(config, keys);
+  // First of all: the rest takes seconds, and what it has opened and written by then was for nothing.
+  await requireFreePort(config);
   const late = lateServices();
   const clock = systemClock;
   const given = resolveApp(await givenApp(config, options), late.services, config.app);
@@ -85,15 +88,18 @@ export async function startServer(config: ServerConfig, options: StartOptions): 
     version: VERSION,
   };
   try {
-    await awaitBackends({ ...parts, signal: options.signal });
+    signal?.throwIfAborted();
+    await awaitBackends({ ...parts, signal });
+    signal?.throwIfAborted();
     await prepareTables(parts);
+    signal?.throwIfAborted();
     const nest = await createNest(parts, keys, options.log);
     late.provide({
       bulk: nest.get(BulkActionService),
       pusher: nest.get(Pusher),
       orchestrator: nest.get(OrchestratorService),
     });
-    await listen(nest, parts);
+    await listen(nest, parts, signal);
     return running(nest, parts);
   } catch (error) {
     await closeParts(parts);
@@ -125,28 +131,20 @@ async function createNest(parts: ServerParts, keys: ApiKeys, log: Pino): Promise
   return nest;
 }
 
-async function listen(nest: NestFastifyApplication, { config }: ServerParts): Promise<void> {
+async function listen(
+  nest: NestFastifyApplication,
+  { config }: ServerParts,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   try {
+    signal?.throwIfAborted();
     await nest.init();
+    signal?.throwIfAborted();
     await nest.listen(config.port, config.host);
   } catch (error) {
     await nest.close().catch(() => {});
-    throw toListenError(error, config);
+    throw listenError(error, config);
   }
-}
-
-const LISTEN_REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program uses the port. Stop it, or choose another port (--port, PORT)',
-  EACCES: 'this user may not use the port. Choose one above 1023 (--port, PORT)',
-  EADDRNOTAVAIL: 'this machine does not have the address (--host, HOST)',
-  ENOTFOUND: 'nobody knows this name (--host, HOST)',
-};
-
-function toListenError(error: unknown, { host, port }: ServerConfig): unknown {
-  const { code = '', syscall } = error as NodeJS.ErrnoException;
-  const reason = LISTEN_REASONS[code];
-  if (reason === undefined || (syscall !== 'listen' && syscall !== 'getaddrinfo')) return error;
-  return ERRORS.create('LISTEN_FAILED', { host, port, reason }, { cause: error });
 }
 
 async function running(nest: NestFastifyApplication, parts: ServerParts): Promise<RunningServer> {

@@ -3,7 +3,7 @@ import { defineRoutes, inline } from '@millrace/orchestrator';
 import { batch } from '@millrace/orchestrator/batch';
 import { bulk } from '@millrace/orchestrator/bulk';
 import { defineDag, task } from '@millrace/outbox';
-import { expect, it } from 'vitest';
+import { expect, expectTypeOf, it } from 'vitest';
 import { type App, defineApp, partsOf } from '../src/define-app.js';
 
 interface Mail {
@@ -35,12 +35,8 @@ it('all six parts of an application are typed by what they are made with', () =>
     dags: [close],
     routes: defineRoutes({
       'ORDER.PLACE': inline(({ payload }) => payload),
-      'MAIL.SEND': bulk(({ payload }) => ({
-        jobs: (payload as { to: string[] }).to.map((to) => ({
-          id: to,
-          processorType: 'mail',
-          payload: { to },
-        })),
+      'MAIL.SEND': bulk<{ to: string[] }>(({ payload }) => ({
+        jobs: payload.to.map((to) => ({ id: to, processorType: 'mail', payload: { to } })),
       })),
       'DAY.CLOSE': batch('close'),
     }),
@@ -53,6 +49,31 @@ it('all six parts of an application are typed by what they are made with', () =>
     },
   });
   expect(Object.keys(partsOf(app) ?? {})).toHaveLength(6);
+});
+
+it('a payload is what is said of it where it is used, and unknown where nothing is', () => {
+  const app = defineApp({
+    processors: [
+      defineProcessor<Mail>({ type: 'said', process: ({ payload }) => payload.to }),
+      defineProcessor({ type: 'silent', process: ({ payload }) => expectTypeOf(payload).toBeUnknown() }),
+      { type: 'plain', process: ({ payload }) => expectTypeOf(payload).toBeUnknown() },
+    ],
+    dags: [
+      defineDag('day', {
+        load: task<Mail>({ run: ({ payload }) => payload.to }),
+        sum: task({ after: ['load'], run: ({ inputs }) => expectTypeOf(inputs.load).toBeUnknown() }),
+      }),
+    ],
+    routes: {
+      'ORDER.PLACE': inline<{ price: number }>(({ payload }) => payload.price),
+      'ORDER.CHECK': inline(({ payload }) => expectTypeOf(payload).toBeUnknown()),
+      'MAIL.SEND': bulk<{ to: string[] }>(({ payload }) => ({
+        jobs: payload.to.map((to) => ({ id: to, processorType: 'said', payload: { to } })),
+      })),
+      'DAY.CLOSE': batch<Mail>('day', ({ payload }) => ({ to: payload.to })),
+    },
+  });
+  expect(partsOf(app)).toBeTypeOf('object');
 });
 
 it('the services are there for handlers', () => {

@@ -73,12 +73,15 @@ export interface JobProcessor<P = unknown, D = unknown> {
 }
 
 /**
- * Declares a processor; gives back what it is given, with its types inferred.
+ * Declares a processor; gives back what it is given. `defineProcessor<Mail>(…)` says what its payloads are; nothing checks that they are.
  * @param processor - see JobProcessor.
  * @returns the same processor.
  * @throws MillraceError `OPTION_INVALID` when it has neither `process` nor `thread`, or no type.
  */
-export function defineProcessor<P = unknown, D = unknown>(processor: JobProcessor<P, D>): JobProcessor<P, D> {
+export function defineProcessor<P = unknown, D = unknown>(
+  processor: JobProcessor<P, D>,
+  // An engine takes processors of any payloads, as `never`: that must not be inferred for one that says nothing of its own.
+): JobProcessor<NoInfer<P>, D> {
   checkProcessor(processor as JobProcessor);
   return processor;
 }

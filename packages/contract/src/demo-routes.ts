@@ -9,7 +9,7 @@ export const DEMO_ROUTES = {
     tag,
     summary: 'Start a demo',
     description:
-      'A workload to look at: one large tenant, small ones that come and go, a service that refuses calls, jobs that die, batches and commands. ' +
+      'A workload to look at: one large tenant, small ones that come and go, a service that refuses calls, jobs that die, batches, commands, and chat turns unless an application or a model answers them. ' +
       'Everything of it is under tenants that begin with demo-, and ends with it. While one runs, that one is answered.',
     role: 'admin',
     tenancy: 'shared',

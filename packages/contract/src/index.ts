@@ -127,6 +127,7 @@ export {
   FieldError,
   fieldErrorsOf,
   fieldErrorsText,
+  LineError,
   PROBLEM_CONTENT_TYPE,
   Problem,
   toProblem,

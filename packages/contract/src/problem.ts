@@ -11,6 +11,15 @@ export const FieldError = z.object({
 /** One thing that is wrong with a request. */
 export type FieldError = z.infer<typeof FieldError>;
 
+/** The line of a body of lines that cannot be taken. */
+export const LineError = z.object({
+  number: z.int().min(1).describe('Of the body, from 1.'),
+  reason: z.string().describe('Why it cannot be taken.'),
+  stored: z.int().min(0).describe('Jobs of the body before it; they are stored.'),
+});
+/** The line of a body of lines that cannot be taken. */
+export type LineError = z.infer<typeof LineError>;
+
 /** An error over HTTP (RFC 9457). Look at `code`, never at texts. */
 export const Problem = z.object({
   type: z.string().describe('A URN that ends in the code.'),
@@ -21,6 +30,7 @@ export const Problem = z.object({
   code: z.string(),
   retryable: z.boolean().describe('Whether the same request may succeed later.'),
   errors: z.array(FieldError).optional().describe('Each field that is wrong.'),
+  line: LineError.optional().describe('LINE_INVALID: which line, and why.'),
 });
 /** An error over HTTP (RFC 9457). */
 export type Problem = z.infer<typeof Problem>;
@@ -88,6 +98,7 @@ export function toProblem(error: unknown, options: { readonly instance?: string 
   const { code, status, retryable, message, details } = coded(error) ?? INTERNAL;
   const { instance } = options;
   const errors = fieldErrors(details);
+  const line = lineError(details);
   return {
     type: `urn:millrace:error:${code}`,
     title: titleOf(code),
@@ -97,6 +108,7 @@ export function toProblem(error: unknown, options: { readonly instance?: string 
     code,
     retryable,
     ...(errors.length > 0 && { errors }),
+    ...(line && { line }),
   };
 }
 
@@ -132,6 +144,15 @@ function fieldErrors(details: unknown): FieldError[] {
     });
   } catch {
     return [];
+  }
+}
+
+function lineError(details: unknown): LineError | undefined {
+  try {
+    const { line: number, reason, stored } = (details ?? {}) as Record<string, unknown>;
+    return LineError.safeParse({ number, reason, stored }).data;
+  } catch {
+    return undefined;
   }
 }
 

@@ -43,6 +43,14 @@ describe('orchestrator FR-5: errors as RFC 9457 problems', () => {
     expect(toProblem(ours({ details: { errors: many } })).errors).toHaveLength(50);
   });
 
+  it('the line of a body that cannot be taken is told in numbers', () => {
+    const line = (details: object) => toProblem(ours({ details })).line;
+    const told = { line: 3, reason: 'it is not JSON', stored: 1 };
+    expect(line(told)).toEqual({ number: 3, reason: 'it is not JSON', stored: 1 });
+    for (const wrong of [{ line: '3' }, { line: 0 }, { stored: -1 }, { reason: undefined }])
+      expect(line({ ...told, ...wrong })).toBeUndefined();
+  });
+
   const hostile = new Proxy(
     {},
     {

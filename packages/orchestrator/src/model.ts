@@ -3,8 +3,8 @@ import type { OpId } from './op-id.js';
 import type { Outcome } from './outcome.js';
 import type { FinalState, OperationState } from './states.js';
 
-/** What somebody wants done. */
-export interface Command {
+/** What somebody wants done; `P` is what its payload is taken for. */
+export interface Command<P = unknown> {
   /** 1 to 50 of `A–Z`, `0–9` and `_`; with the event type it names the route. */
   readonly domain: string;
   readonly eventType: string;
@@ -13,7 +13,7 @@ export interface Command {
   /** The same for every repetition of one request; 1 to 255 characters. */
   readonly idemKey: string;
   /** Anything JSON can carry. */
-  readonly payload: unknown;
+  readonly payload: P;
 }
 
 /** A command as a caller gives it. */

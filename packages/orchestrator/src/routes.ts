@@ -16,9 +16,9 @@ export interface InlineContext extends WorkContext {
 
 /**
  * Does the work of a command in this process. Returns an Outcome, or anything else that is the data of an `Ok`. Throws: tried again while retries are
- * left; NonRetryableError: failed at once; RateLimitedError: tried again when it says.
+ * left; NonRetryableError: failed at once; RateLimitedError: tried again when it says. `P` is what it takes the payload for.
  */
-export type InlineHandler = (command: Command, context: InlineContext) => unknown;
+export type InlineHandler<P = unknown> = (command: Command<P>, context: InlineContext) => unknown;
 
 /** What every route may ask for. */
 export interface RouteOptions {

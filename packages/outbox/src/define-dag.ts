@@ -115,15 +115,16 @@ export interface DagData {
 }
 
 /**
- * Describes one step of a DAG.
+ * Describes one step of a DAG. `task<Day, { load: number[] }>(…)` says what its payload and its inputs are; nothing checks that they are.
  * @param definition - what it depends on and what it does.
  */
 export function task<P = unknown, I = Readonly<Record<string, unknown>>>(
   definition: TransactionalTask<P, I>,
-): TaskDefinition<P, I>;
+  // A DAG takes steps of any types, as `never`: that must not be inferred for a step that says nothing of its own.
+): TaskDefinition<NoInfer<P>, NoInfer<I>>;
 export function task<P = unknown, I = Readonly<Record<string, unknown>>>(
   definition: ExternalTask<P, I>,
-): TaskDefinition<P, I>;
+): TaskDefinition<NoInfer<P>, NoInfer<I>>;
 export function task(definition: TaskDefinition<unknown, unknown>): TaskDefinition<unknown, unknown> {
   return Object.freeze({ ...definition });
 }

@@ -12,7 +12,7 @@ export { type Ledger, type LedgerEntry, type LedgerNote, openLedger, readLedger 
 export { ManualClock, type ManualClockOptions } from './manual-clock.js';
 export { type NestConsumer, type NestConsumerOptions, nestConsumer } from './nest-consumer.js';
 export { type OpenResources, openResources, requireNoLeaks, settledResources } from './open-resources.js';
-export { type PgliteFolder, pgliteFolder } from './pglite.js';
+export { type PgliteFolder, pgliteFolder, SHORT_LIVED_PGLITE } from './pglite.js';
 export { type PostgresServer, type PostgresServerOptions, startPostgres } from './postgres-server.js';
 export type { PrivateServer } from './private-server.js';
 export { isProcessGone } from './process-table.js';

@@ -9,6 +9,12 @@ export interface PgliteFolder extends Disposable {
   readonly dataDir: string;
 }
 
+/**
+ * Flags of Node for a process that uses PGlite and soon ends: its WebAssembly is not compiled a second time, for a speed that it would not live to
+ * see. A new database takes 2.6 s of CPU instead of 5.2.
+ */
+export const SHORT_LIVED_PGLITE: readonly string[] = ['--liftoff-only'];
+
 const MODULES = fileURLToPath(new URL('../../../node_modules/', import.meta.url));
 
 /**

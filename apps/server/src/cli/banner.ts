@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { isEmbedded, type ServerConfig } from '../config/model.js';
 import { masked } from '../config/secrets.js';
+import { duration } from './show/amounts.js';
 
 /** What is told of a server that has started. */
 export interface Started {
@@ -36,3 +37,11 @@ export function bannerOf(config: ServerConfig, { url, version, pid, folder }: St
     `  callers              ${callers}`,
   ];
 }
+
+/**
+ * The same to whoever has read all that a moment ago: a file has changed, and another server has taken the place of the last one.
+ * @param url - where it is; another one, with port 0.
+ * @param tookMs - its start.
+ */
+export const servesAgain = (url: string, tookMs: number): string =>
+  `Millrace serves again: ${url} (${duration(tookMs)})`;

@@ -14,14 +14,18 @@ export class AdvisedError extends Error {
   override readonly name = 'AdvisedError';
   /** Lines that follow those of the error. */
   readonly advice: readonly string[];
+  /** Instead of the words of the error; undefined: they stay. */
+  readonly sentence: string | undefined;
 
   /**
    * @param cause - what went wrong.
    * @param advice - what to do.
+   * @param sentence - what went wrong in the words of the command, where those of the error would not be understood.
    */
-  constructor(cause: unknown, advice: readonly string[]) {
+  constructor(cause: unknown, advice: readonly string[], sentence?: string) {
     super(toWorkError(cause).message, { cause });
     this.advice = advice;
+    this.sentence = sentence;
   }
 }
 
@@ -40,7 +44,8 @@ const HINTS: Readonly<Record<string, string>> = {
 export function failureOf(error: unknown): Failure {
   if (error instanceof AdvisedError) {
     const failure = failureOf(error.cause);
-    return { ...failure, lines: [...failure.lines, ...error.advice] };
+    const lines = error.sentence === undefined ? failure.lines : [error.sentence];
+    return { ...failure, lines: [...lines, ...error.advice] };
   }
   if (error instanceof ProblemError) return refused(error);
   if (!(error instanceof MillraceError)) return unexpected(error);
@@ -60,15 +65,20 @@ export function failureOf(error: unknown): Failure {
 
 /** What to do about a refusal, where the server cannot know how it was asked. */
 const STATUS_HINTS: Readonly<Record<number, string>> = {
-  401: 'Give a key with MILLRACE_API_KEY, or with --api-key.',
+  401: 'The key is what MILLRACE_API_KEY holds, or --api-key.',
   429: 'It has had too many requests: try again in a moment.',
   503: 'It may answer later: `millrace doctor` says what is wrong.',
+};
+
+/** The same by the code of the refusal. */
+const CODE_HINTS: Readonly<Record<string, string>> = {
+  GROUP_NOT_FOUND: 'Groups of a tenant are named tenant/id. To see them: millrace groups list',
 };
 
 /** A server has said no. What it was asked was wrong, or it could not. */
 function refused({ status, problem }: ProblemError): Failure {
   const { detail, code, errors = [] } = problem;
-  const hint = STATUS_HINTS[status];
+  const hint = CODE_HINTS[code] ?? STATUS_HINTS[status];
   return {
     exitCode: status === 400 ? EXIT.USAGE : EXIT.FAILED,
     lines: [

@@ -2,6 +2,7 @@ import type { Clock } from '@millrace/foundation';
 import type { Logger as Pino } from 'pino';
 import type { RunningServer } from '../start-server.js';
 import { KeyPresses } from './key-presses.js';
+import { duration } from './show/amounts.js';
 import { EXIT, type ProcessEvents } from './surroundings.js';
 
 /** A server and what may end it. */
@@ -10,6 +11,8 @@ export interface Serving {
   start(signal: AbortSignal): Promise<RunningServer>;
   /** From the signal to the end of the process at the latest. */
   readonly exitMs: number;
+  /** The same after SIGHUP, by which a supervisor ends it for another to take its place; without it that signal is not handled. */
+  readonly replacedMs?: number | undefined;
   readonly events: ProcessEvents;
   readonly clock: Clock;
   readonly log: Pino;
@@ -21,7 +24,7 @@ export interface Serving {
  * Serves until a signal or a defect ends it.
  *
  * The first SIGTERM or SIGINT lets work end; the process has ended after `exitMs`, whatever hangs: leases give the work to others.
- * Another SIGTERM changes nothing, another SIGINT ends at once.
+ * Another SIGTERM changes nothing, another SIGINT ends at once. A start that is under way ends with its present step.
  * @param serving - see Serving.
  * @returns the exit code of the process.
  * @throws what the start throws.
@@ -38,6 +41,7 @@ export async function serveUntilEnd(serving: Serving): Promise<number> {
   const listeners: Record<string, (error: unknown) => void> = {
     SIGTERM: () => signals.heard('SIGTERM'),
     SIGINT: () => signals.heard('SIGINT'),
+    ...(serving.replacedMs !== undefined && { SIGHUP: () => signals.heard('SIGHUP') }),
     uncaughtException: defect('an exception that nobody caught'),
     unhandledRejection: defect('a rejection that nobody handled'),
   };
@@ -72,6 +76,7 @@ class Signals {
   readonly #end: (exitCode: number) => void;
   readonly #abortStart: () => void;
   readonly #keyPresses: KeyPresses;
+  #hasStarted = false;
   #cancelExit: (() => void) | undefined;
 
   constructor(
@@ -85,13 +90,19 @@ class Signals {
     this.#end = end;
     this.#abortStart = abortStart;
     this.#keyPresses = new KeyPresses(serving.clock);
+    server.then(
+      () => {
+        this.#hasStarted = true;
+      },
+      () => {},
+    );
   }
 
   get isStopping(): boolean {
     return this.#cancelExit !== undefined;
   }
 
-  heard(signal: 'SIGTERM' | 'SIGINT'): void {
+  heard(signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP'): void {
     if (signal === 'SIGINT' && this.#keyPresses.isAgain()) {
       this.#serving.say('Millrace ends at once.');
       this.#end(EXIT.INTERRUPTED);
@@ -104,7 +115,9 @@ class Signals {
   }
 
   #stop(signal: string): void {
-    const { clock, exitMs, log, say } = this.#serving;
+    const { clock, log, say } = this.#serving;
+    const { exitMs: endMs, replacedMs = endMs } = this.#serving;
+    const exitMs = signal === 'SIGHUP' ? replacedMs : endMs;
     let closing: RunningServer | undefined;
     this.#cancelExit = clock.setTimer(exitMs, () => {
       const waitingFor = closing?.closing ?? 'the start';
@@ -112,9 +125,10 @@ class Signals {
       this.#end(EXIT.DONE);
     });
     log.info({ signal, withinMs: exitMs }, 'Stopping: no more requests are taken, work may end');
-    say(
-      `${signal}: letting work end, within ${exitMs} ms.${signal === 'SIGINT' ? ' Once more ends at once.' : ''}`,
-    );
+    const what = this.#hasStarted
+      ? `letting work end, within ${duration(exitMs)}.`
+      : 'stopping, when this step of the start is over.';
+    say(`${signal}: ${what}${signal === 'SIGINT' ? ' Once more ends at once.' : ''}`);
     this.#abortStart();
     const close = (server: RunningServer) => {
       closing = server;

@@ -19,6 +19,9 @@ export interface GateEnvironment {
 }
 
 const BEARER = /^Bearer +(\S+)$/i;
+/** The same for every key that is none: nobody learns how near a guess was. */
+const KEY_UNKNOWN =
+  'This API key is not known: send its secret alone, without name and role, as Authorization: Bearer SECRET';
 
 /**
  * Judges every request before anything of its body is read: where it comes from, who sent it, whether its route is for them.
@@ -63,6 +66,6 @@ const ANYBODY: Caller = Object.freeze({ name: 'anybody', role: 'none', tenant: u
 function keyOf({ headers: { authorization } }: FastifyRequest, keys: ApiKeys): Caller | undefined {
   if (authorization === undefined) return undefined;
   const caller = keys.find(BEARER.exec(authorization)?.[1] ?? '');
-  if (!caller) throw ERRORS.create('UNAUTHENTICATED', {});
+  if (!caller) throw ERRORS.create('UNAUTHENTICATED', { reason: KEY_UNKNOWN });
   return caller;
 }

@@ -6,6 +6,8 @@ import type { Caller } from './caller.js';
 /** What a route asks of its callers. */
 export type RouteDemands = Pick<HttpRoute, 'id' | 'role' | 'tenancy'>;
 
+const KEY_MISSING = 'An API key is needed: send it as Authorization: Bearer SECRET';
+
 /**
  * Why a caller may not use a route; undefined when it may.
  * @param route - the route.
@@ -18,7 +20,7 @@ export function refusalOf(
   { isEmbedded }: { readonly isEmbedded: boolean },
 ): MillraceError | undefined {
   if (route.role === 'none') return undefined;
-  if (!caller) return ERRORS.create('UNAUTHENTICATED', {});
+  if (!caller) return ERRORS.create('UNAUTHENTICATED', { reason: KEY_MISSING });
   const { name: key, role, tenant } = caller;
   const isDemo = route.id === 'startDemo' || route.id === 'stopDemo';
   const needed = isDemo && isEmbedded ? 'operate' : route.role;

@@ -53,6 +53,7 @@ describe('bodies of lines', () => {
     const broken = all.with(2_499, '{"id":"j2499",');
     const { status, body } = await upload(lines({ id: 'broken' }, ...broken));
     expect([status, body.code]).toEqual([422, 'LINE_INVALID']);
+    expect(body.line).toEqual({ number: 2_501, reason: 'it is not JSON', stored: 2_499 });
     expect(body.detail).toMatch(
       /^Line 2501 cannot be taken: it is not JSON\. The 2499 jobs before it are stored/,
     );
@@ -67,10 +68,11 @@ describe('bodies of lines', () => {
 
   it.each([
     ['a cost beyond the limit', { processorType: 'sum', cost: 5_000 }, 'cost must be an integer'],
-    ['an unknown field', { processorType: 'sum', cots: 1 }, 'cots is not known here'],
+    ['an unknown field', { processorType: 'sum', cots: 1 }, "cots is not known here (did you mean 'cost'?). The"],
     ['no processor', { id: 'x' }, 'processorType'],
     ['an id that is none', { id: 'a b', processorType: 'sum' }, 'jobId must be'],
-    ['a list', [1], 'expected object'],
+    ['a list', [1], 'one job on each line, not a list'],
+    ['the beginning of a list', '[', 'one job on each line, not a list'],
     ['a text', '"job"', 'expected object'],
     ['null', 'null', 'expected object'],
     ['a time that is none', { processorType: 'sum', notBefore: 5 }, 'notBefore'],

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type PostgresSandbox, postgresSandbox } from '@millrace/testkit';
+import { PgliteDatabase } from '@millrace/postgres';
+import { type PostgresSandbox, pgliteFolder, postgresSandbox } from '@millrace/testkit';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allCommands, programOf } from '../../src/cli/program.js';
@@ -26,6 +27,12 @@ let server: MillraceProcess;
 let url: string;
 beforeAll(async () => {
   database = await postgresSandbox();
+  using template = await pgliteFolder(async (dataDir) => {
+    await using made = new PgliteDatabase({ dataDir });
+    await made.start();
+  });
+  // As a first start leaves it, which takes longer than all commands here.
+  cpSync(template.dataDir, join(folder, 'data/database'), { recursive: true });
   server = runMillrace(['start', '--port', '0', '--data-dir', join(folder, 'data')], { folder });
   url = await server.url();
 }, 60_000);

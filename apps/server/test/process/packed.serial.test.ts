@@ -79,7 +79,7 @@ describe('the packed packages in a project of a user', () => {
     const [install = '', app = '', start = '', submit = '', ...others] = blocksOf(NEWCOMER);
     expect(others).toEqual([]);
     // The same files were installed before.
-    expect(install).toMatch(/^npm init -y\nnpm install \S+\/\.packed\/\*\.tgz /);
+    expect(install).toMatch(/^npm run pack .*\nmkdir .* npm init -y\nnpm install \S+\/\.packed\/\*\.tgz /);
     const folder = join(user.empty, 'newcomer');
     await mkdir(folder);
     await writeFile(join(folder, 'app.mjs'), app);

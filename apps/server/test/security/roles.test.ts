@@ -72,6 +72,15 @@ describe('keys and roles', () => {
     const missing = await server.send('/api/bulk/groups');
     expect(missing.headers.get('content-type')).toMatch(/^application\/problem\+json/);
     expect(missing.body).toMatchObject({ code: 'UNAUTHENTICATED', status: 401 });
+    expect(missing.body.detail).toMatch(/^An API key is needed/);
+    // Whatever is wrong with a key, the answer is the same: nobody learns from it.
+    const wrong = [`reader:read:${SECRETS.read}`, 'not-the-secret-of-any-key-at-all', `${SECRETS.read}x`];
+    const answers = await Promise.all(wrong.map((key) => server.send('/api/bulk/groups', { key })));
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(answers[0]?.body).toMatchObject({
+      ...{ code: 'UNAUTHENTICATED', status: 401 },
+      detail: expect.stringMatching(/^This API key is not known: send its secret alone/),
+    });
     const broken = await server.send('/api/bulk/groups', { key: SECRETS.read, body: '{"not json' });
     expect(broken.body).toMatchObject({ code: 'FORBIDDEN', status: 403 });
     expect(broken.body.detail).toMatch(/operate.*reader.*read/);

@@ -3,8 +3,11 @@ import type { HandOverContext } from '../handed-over.js';
 import type { Command } from '../model.js';
 import type { BackedRoute, RouteOptions } from '../routes.js';
 
-/** Makes the payload of a batch of a command. The same command must give the same payload: it is called again after a crash. */
-export type ToPayload = (command: Command, context: HandOverContext) => unknown;
+/**
+ * Makes the payload of a batch of a command. The same command must give the same payload: it is called again after a crash. `P` is what it takes the
+ * command's payload for.
+ */
+export type ToPayload<P = unknown> = (command: Command<P>, context: HandOverContext) => unknown;
 
 /** What a batch route may ask for. `idempotent`: a batch that is gone (pruned before its end was seen) is started again. */
 export type BatchOptions = RouteOptions;
@@ -16,17 +19,17 @@ export interface BatchDefinition {
 }
 
 /**
- * A route whose commands start batches of a DAG.
+ * A route whose commands start batches of a DAG. `batch<Day>(…)` says what their payloads are; nothing checks that they are.
  * @param dag - its name; registered here or by another instance, which is found out when a batch is started.
  * @param toPayload - see ToPayload; the command's payload unless given.
  * @param options - see RouteOptions.
  */
-export function batch(
+export function batch<P = unknown>(
   dag: string,
-  toPayload: ToPayload = ({ payload }) => payload,
+  toPayload: ToPayload<P> = ({ payload }) => payload,
   options: BatchOptions = {},
 ): BackedRoute {
-  const definition: BatchDefinition = { dag, toPayload };
+  const definition: BatchDefinition = { dag, toPayload: toPayload as ToPayload };
   return { kind: 'batch', definition, options };
 }
 

@@ -12,8 +12,11 @@ export interface BulkGroup extends Omit<GroupInput, 'id' | 'tenant' | 'tracepare
   readonly jobs: Iterable<BulkJob>;
 }
 
-/** Makes the group of a command. The same command must give the same group: it is called again after a crash. */
-export type ToGroup = (command: Command, context: HandOverContext) => BulkGroup | Promise<BulkGroup>;
+/** Makes the group of a command. The same command must give the same group: it is called again after a crash. `P` is what it takes the payload for. */
+export type ToGroup<P = unknown> = (
+  command: Command<P>,
+  context: HandOverContext,
+) => BulkGroup | Promise<BulkGroup>;
 
 /** What a bulk route may ask for. `idempotent`: a group that is gone (an engine in memory after a restart) is made again. */
 export type BulkOptions = RouteOptions;
@@ -24,12 +27,12 @@ export interface BulkDefinition {
 }
 
 /**
- * A route whose commands become bulk groups.
+ * A route whose commands become bulk groups. `bulk<Campaign>(…)` says what their payloads are; nothing checks that they are.
  * @param toGroup - see ToGroup.
  * @param options - see RouteOptions.
  */
-export function bulk(toGroup: ToGroup, options: BulkOptions = {}): BackedRoute {
-  const definition: BulkDefinition = { toGroup };
+export function bulk<P = unknown>(toGroup: ToGroup<P>, options: BulkOptions = {}): BackedRoute {
+  const definition: BulkDefinition = { toGroup: toGroup as ToGroup };
   return { kind: 'bulk', definition, options };
 }
 

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { until } from '@millrace/testkit';
+import { SHORT_LIVED_PGLITE, until } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PgliteDatabase } from '../../src/index.js';
@@ -38,7 +38,7 @@ afterEach(async () => {
 
 function run(): void {
   said = [];
-  child = spawn('node', [program, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
+  child = spawn('node', [...SHORT_LIVED_PGLITE, program, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';
   child.stdout?.on('data', (chunk: Buffer) => {
     text += chunk;

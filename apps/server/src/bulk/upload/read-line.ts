@@ -11,6 +11,8 @@ const BLANK = /^[\t\r ]*$/;
 /** `{`: a line that begins so is not blank. */
 const OBJECT = 0x7b;
 
+const NOT_A_LIST = 'there must be one job on each line, not a list';
+
 /**
  * The value of a line of JSON; undefined for a blank line. Names that change what objects inherit are refused, as in every body.
  * @param line - its bytes.
@@ -25,9 +27,9 @@ export function valueOfLine(line: Buffer): unknown {
   } catch (error) {
     // What V8 says of it quotes the line.
     const isForbidden = error instanceof Error && error.message.startsWith('Object contains forbidden');
-    throw new LineFault(
-      isForbidden ? 'it has a name that is not allowed: __proto__ or constructor' : 'it is not JSON',
-    );
+    if (isForbidden) throw new LineFault('it has a name that is not allowed: __proto__ or constructor');
+    // Such as the first line of a list that is written over many.
+    throw new LineFault(/^\s*\[/.test(text) ? NOT_A_LIST : 'it is not JSON');
   }
 }
 
@@ -40,6 +42,7 @@ export function jobOfValue(value: unknown): JobInput {
   // One million of these: what the engine checks anyway, field by field, is not checked twice. Times are texts only here.
   if (isObject(value) && value.notBefore === undefined && value.deadline === undefined)
     return value as unknown as JobInput;
+  if (Array.isArray(value)) throw new LineFault(NOT_A_LIST);
   return jobInput(checked(JobRequest, value));
 }
 

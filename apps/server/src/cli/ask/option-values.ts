@@ -13,6 +13,17 @@ export function wholeNumber(text: string): number {
 }
 
 /**
+ * Reads how many of something are wanted, at least one.
+ * @param text - as it was given.
+ * @throws InvalidArgumentError for anything else.
+ */
+export function countFromOne(text: string): number {
+  if (!/^\d+$/.test(text) || Number(text) === 0 || !Number.isSafeInteger(Number(text)))
+    throw new InvalidArgumentError('It must be a whole number from 1.');
+  return Number(text);
+}
+
+/**
  * Reads a positive number.
  * @param text - as it was given.
  * @throws InvalidArgumentError for anything else.

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Printer } from '../show/printer.js';
-import { wholeNumber } from './option-values.js';
+import { countFromOne } from './option-values.js';
 
 const PAGE_SIZE = 20;
 
@@ -16,7 +16,7 @@ export interface PageOptions {
  */
 export const pageOptions = (command: Command): Command =>
   command
-    .option('--limit <count>', 'How many at most.', wholeNumber, PAGE_SIZE)
+    .option('--limit <count>', 'How many at most.', countFromOne, PAGE_SIZE)
     .option('--cursor <cursor>', 'Where the part before has ended.');
 
 /**

@@ -4,6 +4,7 @@ import { type Asking, asksServer } from '../ask/asking.js';
 import { positiveNumber } from '../ask/option-values.js';
 import { type End, EXIT, type Surroundings } from '../surroundings.js';
 import { listCommand } from './batches/list.js';
+import { resultsOf } from './batches/last-results.js';
 import { showBatch } from './batches/show-batch.js';
 import { watchBatch } from './batches/watch-batch.js';
 
@@ -24,7 +25,8 @@ export function batchesCommand(surroundings: Surroundings, end: End): Command {
     async (asking, { batch: batchId }) => {
       const { client, signal } = asking;
       const details = await client.call('getBatch', { params: { batchId } }, { signal });
-      asking.answer(details, (printer) => showBatch(printer, details));
+      const results = await resultsOf(asking, details);
+      asking.answer(details, (printer) => showBatch(printer, details, results));
       return undefined;
     },
   );

@@ -2,19 +2,27 @@ import { resolve } from 'node:path';
 import { systemClock } from '@millrace/foundation';
 import { Command, Option } from 'commander';
 import { gracePlan } from '../../compose/grace-plan.js';
-import { loadConfig } from '../../config/load-config.js';
+import { type LoadedConfig, loadConfig } from '../../config/load-config.js';
+import type { ServerConfig } from '../../config/model.js';
 import { secretsOf } from '../../config/secrets.js';
 import { SETTINGS } from '../../config/settings.js';
 import { ERRORS } from '../../errors.js';
-import { createLog, secretHider } from '../../log.js';
+import { createLog, type LogOptions, secretHider } from '../../log.js';
+import type { RunningServer } from '../../start-server.js';
 import { VERSION } from '../../version.js';
-import { bannerOf } from '../banner.js';
+import { bannerOf, servesAgain } from '../banner.js';
 import { failureOf } from '../failure.js';
 import { serveUntilEnd } from '../serve-until-end.js';
-import type { End, Surroundings } from '../surroundings.js';
+import { logLine } from '../show/log-line.js';
+import type { End, Screen, Surroundings } from '../surroundings.js';
+import { awaitPort } from '../watch/await-port.js';
 import { joinSupervisor, type ToSupervisor } from '../watch/join-supervisor.js';
 import { loadWatched } from '../watch/load-watched.js';
 import { supervise } from '../watch/supervise.js';
+import { END_LIMIT_MS } from '../watch/supervision.js';
+
+/** Of a log that nobody has asked for. */
+const TERMINAL_LEVEL = 'warn';
 
 /** The values of the flags that are settings, by the path of the setting; `config` names the file. */
 type SettingFlags = Readonly<Record<string, string | undefined>>;
@@ -22,6 +30,7 @@ type SettingFlags = Readonly<Record<string, string | undefined>>;
 interface StartFlags {
   readonly watch?: true;
   readonly supervised?: true;
+  readonly again?: true;
 }
 
 /**
@@ -37,11 +46,16 @@ export function startCommand(surroundings: Surroundings, end: End): Command {
     .option('--config <file>', 'The file of settings, instead of millrace.config.js or .json here.')
     .option('--watch', 'Start anew whenever a file of the application changes; for development.')
     .addOption(new Option('--supervised', 'What --watch starts.').hideHelp())
-    .action(async ({ watch, supervised, ...flags }: StartFlags & SettingFlags) =>
+    .addOption(new Option('--again', 'Another served before it.').hideHelp())
+    .action(async ({ watch, supervised, again, ...flags }: StartFlags & SettingFlags) =>
       end(
         watch
           ? await supervise(supervisedArguments(flags), surroundings, systemClock)
-          : await start(surroundings, flags, supervised && (await supervisor())),
+          : await start(
+              surroundings,
+              flags,
+              supervised && { ...(await supervisor()), isAgain: again === true },
+            ),
       ),
     );
 }
@@ -55,6 +69,12 @@ const supervisedArguments = (flags: SettingFlags): readonly string[] => [
   ),
 ];
 
+/** Whoever watches, as a server sees it. */
+interface Supervised extends ToSupervisor {
+  /** Whoever develops has seen the banner. */
+  readonly isAgain: boolean;
+}
+
 /** What is loaded from then on is the user's. */
 async function supervisor(): Promise<ToSupervisor> {
   await import('../../start-server.js');
@@ -64,7 +84,7 @@ async function supervisor(): Promise<ToSupervisor> {
 async function start(
   surroundings: Surroundings,
   flags: SettingFlags,
-  supervisor: ToSupervisor | undefined,
+  supervisor: Supervised | undefined,
 ): Promise<number> {
   try {
     return await serve(surroundings, flags, supervisor);
@@ -76,9 +96,10 @@ async function start(
 async function serve(
   { env, folder, stdout, stderr, events }: Surroundings,
   flags: SettingFlags,
-  supervisor: ToSupervisor | undefined,
+  supervisor: Supervised | undefined,
 ): Promise<number> {
-  const { config, file } = await loadConfig({ flags, env, folder });
+  const loaded = await loadConfig({ flags, env, folder });
+  const { config, file } = loaded;
   if (supervisor) {
     if (config.app === undefined)
       throw ERRORS.create('CONFIG_INVALID', {
@@ -90,20 +111,21 @@ async function serve(
   const secrets = secretsOf(config, env);
   const hide = secretHider(secrets);
   const say = (line: string) => void stderr.write(`${hide(line)}\n`);
-  const log = createLog({ level: config.logLevel, secrets, destination: stdout });
+  const log = createLog({ ...logFor(stdout, loaded), secrets, destination: stdout });
   try {
     return await serveUntilEnd({
       start: async (signal) => {
-        // Not with the others: whoever runs another command does not wait for all of it to load.
-        const { startServer } = await import('../../start-server.js');
-        const app = supervisor && config.app !== undefined && (await loadWatched(config.app, supervisor));
-        const server = await startServer(config, { log, signal, ...(app && { app }) });
-        for (const line of bannerOf(config, { url: server.url, version: VERSION, pid: process.pid, folder }))
-          say(line);
+        const server = await started(config, { log, signal, say, supervisor });
+        const place = { url: server.url, version: VERSION, pid: process.pid, folder };
+        const lines = supervisor?.isAgain
+          ? [servesAgain(server.url, process.uptime() * 1_000)]
+          : bannerOf(config, place);
+        for (const line of lines) say(line);
         supervisor?.serves(config.redisUrl === undefined);
         return server;
       },
       exitMs: gracePlan(config.gracePeriodMs).exitMs,
+      ...(supervisor && { replacedMs: gracePlan(END_LIMIT_MS).exitMs }),
       events,
       clock: systemClock,
       log,
@@ -115,4 +137,34 @@ async function serve(
     for (const line of lines) say(line);
     return exitCode;
   }
+}
+
+/** A person at a terminal who has not asked for a log is told only what goes wrong, in words. */
+const logFor = (stdout: Screen, { config, given }: LoadedConfig): Pick<LogOptions, 'level' | 'shown'> =>
+  stdout.isTTY && !given.has('logLevel')
+    ? { level: TERMINAL_LEVEL, shown: logLine }
+    : { level: config.logLevel };
+
+interface Starting {
+  readonly log: ReturnType<typeof createLog>;
+  readonly signal: AbortSignal;
+  readonly supervisor: Supervised | undefined;
+  say(line: string): void;
+}
+
+async function started(
+  config: ServerConfig,
+  { log, signal, say, supervisor }: Starting,
+): Promise<RunningServer> {
+  // Not with the others: whoever runs another command does not wait for all of it to load.
+  const { startServer } = await import('../../start-server.js');
+  if (!supervisor || config.app === undefined) return startServer(config, { log, signal });
+  const app = await loadWatched(config.app, supervisor);
+  const { port } = config;
+  return awaitPort(() => startServer(config, { log, signal, app }), {
+    port,
+    clock: systemClock,
+    signal,
+    say,
+  });
 }

@@ -1,4 +1,6 @@
+import { nearestKey } from '@millrace/foundation';
 import { Command } from 'commander';
+import { safeText } from '../show/safe-text.js';
 import type { End, Surroundings } from '../surroundings.js';
 import { batchCommand } from './submit/batch.js';
 import { groupCommand } from './submit/group.js';
@@ -21,5 +23,14 @@ export function submitCommand(surroundings: Surroundings, end: End): Command {
     .addCommand(opCommand(surroundings, end), { isDefault: true })
     .addCommand(groupCommand(surroundings, end))
     .addCommand(batchCommand(surroundings, end))
+    .hook('preSubcommand', (submit, chosen) => {
+      const [given = ''] = submit.args;
+      if (chosen.name() !== 'op' || given === 'op' || given.includes('.')) return;
+      // Whatever is no subcommand is a command to `op`: it would complain of the options first.
+      const meant = nearestKey(given, KINDS);
+      if (meant !== undefined) submit.error(safeText(`error: unknown command '${given}', did you mean ${meant}?`));
+    })
     .addHelpText('after', EXAMPLES);
 }
+
+const KINDS = ['group', 'batch', 'op'];

@@ -17,6 +17,9 @@ export function cut(text: string, width: number): string {
   return width <= 0 ? '' : shortened(text, width);
 }
 
+/** Between words; an amount stays with its unit. */
+const BREAK = /(?<!\d)\s+|(?<=\d)\s+(?!(?:%|ms|s|min|h|d)(?![\w%]))/;
+
 /**
  * A text in lines, broken between words; words that are too long are broken anywhere.
  * @param text - without colours.
@@ -26,7 +29,7 @@ export function wrapped(text: string, given: number): readonly string[] {
   const width = Math.max(1, given);
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(/\s+/).filter((part) => part !== '')) {
+  for (const word of text.split(BREAK).filter((part) => part !== '')) {
     if (line !== '' && line.length + 1 + word.length > width) {
       lines.push(line);
       line = '';

@@ -5,7 +5,7 @@ import { EXIT } from '../surroundings.js';
 import { fingerprintOf } from './fingerprint.js';
 import type { HookData } from './module-hook.js';
 import { FLUSHED, isEdited, type Report, readReport } from './report.js';
-import { END_LIMIT_MS } from './supervision.js';
+import { END_LIMIT_MS, REPLACE_SIGNAL } from './supervision.js';
 
 /** How long the end of a process waits for its last reports. */
 const FLUSH_LIMIT_MS = 1_000;
@@ -35,7 +35,7 @@ export function joinSupervisor(clock: Clock): ToSupervisor {
   // It was killed before this: nobody would be told of it any more.
   if (!process.connected) process.exit(EXIT.FAILED);
   // As if it were told to end; while there is nothing to be ended in good order, that ends it at once.
-  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.once('disconnect', () => process.kill(process.pid, REPLACE_SIGNAL));
   const loaded = new Map<string, Report>();
   let isTelling = false;
   let lastTold: Promise<unknown> = Promise.resolve();

@@ -48,6 +48,7 @@ class Supervisor {
   };
   #phase: Phase = { at: 'running', losesJobs: false };
   #server: ChildProcess | undefined;
+  #hasServed = false;
   #cancelLimit: CancelTimer = () => {};
 
   constructor(
@@ -95,7 +96,8 @@ class Supervisor {
   #startServer(): void {
     const { env, folder } = this.#surroundings;
     this.#files.begin();
-    const server = spawn(process.execPath, [...process.execArgv, CLI, ...this.#args], {
+    const args = [...process.execArgv, CLI, ...this.#args, ...(this.#hasServed ? ['--again'] : [])];
+    const server = spawn(process.execPath, args, {
       cwd: folder,
       env,
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
@@ -121,6 +123,7 @@ class Supervisor {
   #hears(message: unknown): void {
     const report = readReport(message);
     if (report?.told === 'serves') {
+      this.#hasServed = true;
       this.#files.serves();
       this.#happens({ what: 'serves', losesJobs: report.losesJobs });
     } else if (report?.told === 'loads') {

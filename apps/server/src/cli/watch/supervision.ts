@@ -1,3 +1,4 @@
+import { duration } from '../show/amounts.js';
 import { EXIT } from '../surroundings.js';
 
 /** How long a server gets to end before another takes its place; whoever develops does not wait for a grace period. */
@@ -30,8 +31,10 @@ export type Phase =
   | { readonly at: 'ending'; readonly isUrgent: boolean }
   | { readonly at: 'ended'; readonly exitCode: number };
 
-/** What ends a process in good order. */
+/** What a user ends a process in good order with. */
 type EndSignal = 'SIGTERM' | 'SIGINT';
+/** Tells a server that another takes its place, or that its supervisor is gone: it has `END_LIMIT_MS`, not its grace period. */
+export const REPLACE_SIGNAL = 'SIGHUP';
 
 /** What a supervisor learns. */
 export type Happening =
@@ -53,7 +56,7 @@ export type Happening =
 /** What a supervisor does then. */
 export type Deed =
   | { readonly do: 'start' }
-  | { readonly do: 'signal'; readonly signal: EndSignal | 'SIGKILL' }
+  | { readonly do: 'signal'; readonly signal: EndSignal | typeof REPLACE_SIGNAL | 'SIGKILL' }
   | { readonly do: 'say'; readonly line: string };
 
 /** A phase, and what to do to get there. */
@@ -105,7 +108,7 @@ function onChange(phase: Phase, files: readonly string[]): Step {
   const loss = phase.losesJobs ? ' (bulk jobs in memory are lost)' : '';
   return {
     phase: { at: 'replacing' },
-    deeds: [say(`${changed}: starting anew${loss}`), signal('SIGTERM')],
+    deeds: [say(`${changed}: starting anew${loss}`), signal(REPLACE_SIGNAL)],
   };
 }
 
@@ -120,7 +123,7 @@ function onEnd(phase: Phase, { code, signal, isWatching }: Happening & { readonl
   }
   if (code !== null || phase.at !== 'ending') return stay({ at: 'ended', exitCode: code ?? EXIT.FAILED });
   // Told to end before it knew how, or killed because the user did not want to wait.
-  const isAsTold = signal === 'SIGTERM' || signal === 'SIGINT';
+  const isAsTold = signal === 'SIGTERM' || signal === 'SIGINT' || signal === REPLACE_SIGNAL;
   const orElse = phase.isUrgent ? EXIT.INTERRUPTED : EXIT.FAILED;
   return stay({ at: 'ended', exitCode: isAsTold ? EXIT.DONE : orElse });
 }
@@ -129,8 +132,8 @@ function onEnd(phase: Phase, { code, signal, isWatching }: Happening & { readonl
 const changedSentence = ([first, ...others]: readonly string[]): string =>
   others.length === 0 ? `${first} has changed` : `${first} and ${others.length} more have changed`;
 
-const OVERDUE = `The server has not ended within ${END_LIMIT_MS} ms: it is killed.`;
+const OVERDUE = `The server has not ended within ${duration(END_LIMIT_MS)}: it is killed.`;
 const START: Deed = { do: 'start' };
 const say = (line: string): Deed => ({ do: 'say', line });
-const signal = (name: EndSignal | 'SIGKILL'): Deed => ({ do: 'signal', signal: name });
+const signal = (name: (Deed & { readonly do: 'signal' })['signal']): Deed => ({ do: 'signal', signal: name });
 const stay = (phase: Phase): Step => ({ phase, deeds: [] });

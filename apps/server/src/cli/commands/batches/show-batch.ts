@@ -26,12 +26,26 @@ const COLUMNS: readonly Column<ShownTask>[] = [
   },
 ];
 
+/** What a task gave. */
+export type TaskResult = Pick<AnswerOf<'listBatchTasks'>['items'][number], 'key' | 'result'>;
+
+const RESULT_CHARACTERS_MAX = 200;
+const RESULT_COLUMNS: readonly Column<TaskResult>[] = [
+  { name: 'task', of: ({ key }) => key },
+  { name: 'result', of: ({ result }) => shortened(JSON.stringify(result), RESULT_CHARACTERS_MAX) },
+];
+
 /**
  * Prints a batch and its tasks, each behind what it waits for.
  * @param printer - of the command.
  * @param details - as the server has sent them.
+ * @param results - of its last tasks.
  */
-export function showBatch(printer: Printer, details: BatchDetails): void {
+export function showBatch(
+  printer: Printer,
+  details: BatchDetails,
+  results: readonly TaskResult[] = [],
+): void {
   const { batch, counts, tasks, criticalPath, eta } = details;
   printer.fields({
     batch: batch.id,
@@ -50,6 +64,10 @@ export function showBatch(printer: Printer, details: BatchDetails): void {
   });
   printer.line('');
   printer.table(COLUMNS, shownTasks(details), 'It has no tasks.');
+  if (results.length > 0) {
+    printer.line('');
+    printer.table(RESULT_COLUMNS, results, '');
+  }
   if (tasks.length < batch.taskCount)
     printer.remark(`Shown are ${amount(tasks.length)} of ${things(batch.taskCount, 'task')}.`);
 }

@@ -1,9 +1,11 @@
 import { systemClock } from '@millrace/foundation';
 import type { Asking } from '../../ask/asking.js';
+import { watching } from '../../ask/goes-on.js';
 import { Patience, remarkAway } from '../../ask/patience.js';
 import { duration } from '../../show/amounts.js';
 import { ProgressBars } from '../../show/progress-bars.js';
 import { EXIT } from '../../surroundings.js';
+import { resultsOf } from './last-results.js';
 import { type BatchDetails, countsText, showBatch } from './show-batch.js';
 
 /** Small batches end at once; large ones are looked at less often. */
@@ -30,8 +32,11 @@ export async function watchBatch(
   batchId: string,
   { timeoutMs }: WatchOptions = {},
 ): Promise<number> {
-  const details = await untilEnded(asking, batchId, timeoutMs);
-  asking.answer(details, (printer) => showBatch(printer, details));
+  const details = await watching(asking, ['batches', 'watch', batchId], () =>
+    untilEnded(asking, batchId, timeoutMs),
+  );
+  const results = await resultsOf(asking, details);
+  asking.answer(details, (printer) => showBatch(printer, details, results));
   const { status } = details.batch;
   if (status === 'RUNNING')
     asking.printer.remark(`It has not ended within ${duration(timeoutMs)}; it goes on.`);

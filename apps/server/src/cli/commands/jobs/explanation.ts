@@ -9,7 +9,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   NO_PROCESSOR: 'start a server with an application that has it: millrace start --app FILE',
   GROUP_CAP: 'millrace groups set GROUP --concurrency COUNT',
   GROUP_RATE: 'millrace groups set GROUP --rps NUMBER',
-  TURN: 'millrace groups set GROUP --weight NUMBER gives it a larger part',
+  TURN: 'millrace groups set GROUP --weight NUMBER gives it a larger part among the groups of its tenant',
 };
 
 /** Details tell such times themselves, in milliseconds. */

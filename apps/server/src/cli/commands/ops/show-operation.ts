@@ -1,7 +1,7 @@
 import type { AnswerOf } from '@millrace/contract/server-client';
 import { duration, moment } from '../../show/amounts.js';
 import type { Column, Printer } from '../../show/printer.js';
-import { shortened } from '../../show/shortened.js';
+import { shortened, things } from '../../show/shortened.js';
 
 /** An operation, as a server tells of it. */
 export type Operation = AnswerOf<'getOperationStatus'>;
@@ -18,7 +18,7 @@ export const OPERATION_COLUMNS: readonly Column<Operation>[] = [
   { name: 'state', of: ({ state }) => state },
   { name: 'accepted', of: ({ acceptedAt }) => moment(acceptedAt) },
   { name: 'took', of: tookOf, isNumber: true },
-  { name: 'outcome', of: ({ outcome }) => shortened(outcomeText(outcome), OUTCOME_CHARACTERS_MAX) },
+  { name: 'outcome', of: ({ state, outcome }) => shortened(outcomeText(state, outcome), OUTCOME_CHARACTERS_MAX) },
 ];
 
 /**
@@ -28,7 +28,6 @@ export const OPERATION_COLUMNS: readonly Column<Operation>[] = [
  */
 export function showOperation(printer: Printer, operation: Operation): void {
   const { outcome, backing } = operation;
-  const data = outcome?.type === 'Ok' ? outcome.data : undefined;
   printer.fields({
     operation: operation.opId,
     command: `${operation.domain}.${operation.eventType}`,
@@ -36,8 +35,7 @@ export function showOperation(printer: Printer, operation: Operation): void {
     'idempotency key': operation.idemKey,
     tenant: operation.tenant || undefined,
     state: operation.state,
-    outcome: outcome ? shortened(outcomeText(outcome), DATA_CHARACTERS_MAX) : undefined,
-    data: data === undefined ? undefined : shortened(JSON.stringify(data), DATA_CHARACTERS_MAX),
+    ...outcomeFields(operation.state, outcome),
     tries: `${operation.attempts} of ${operation.attemptsMax}`,
     refused: operation.refusals > 0 ? `${operation.refusals} times before a try` : undefined,
     'next try': operation.dueAt === null ? undefined : moment(operation.dueAt),
@@ -48,16 +46,31 @@ export function showOperation(printer: Printer, operation: Operation): void {
   });
 }
 
+/**
+ * What came of an operation, as fields.
+ * @param state - of the operation.
+ * @param outcome - null: there is none yet.
+ */
+export function outcomeFields(state: Operation['state'], outcome: Operation['outcome']) {
+  const data = outcome?.type === 'Ok' ? outcome.data : undefined;
+  return {
+    outcome: outcome ? shortened(outcomeText(state, outcome), DATA_CHARACTERS_MAX) : undefined,
+    data: data === undefined ? undefined : shortened(JSON.stringify(data), DATA_CHARACTERS_MAX),
+  };
+}
+
 function tookOf({ acceptedAt, endedAt }: Operation): string {
   return duration(endedAt === null ? null : Date.parse(endedAt) - Date.parse(acceptedAt));
 }
 
-function outcomeText(outcome: Operation['outcome']): string {
+function outcomeText(state: Operation['state'], outcome: Operation['outcome']): string {
   switch (outcome?.type) {
     case 'Ok':
       return outcome.message === undefined ? 'Ok' : `Ok: ${outcome.message}`;
     case 'Retry':
-      return `Retry: ${outcome.reason}`;
+      return state === 'FAILED'
+        ? `gave up after ${things(outcome.attemptCount, 'try', 'tries')}: ${outcome.reason}`
+        : `try ${outcome.attemptCount} was not done, another follows: ${outcome.reason}`;
     case 'Fail':
       return `${outcome.errorCode}: ${outcome.message}`;
     default:

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { type Asking, asksServer } from '../../ask/asking.js';
 import { nextCommand } from '../../ask/next-command.js';
@@ -8,7 +9,7 @@ import { givenPayload, type PayloadOptions, payloadOptions } from './payload-opt
 
 interface BatchOptions extends PayloadOptions {
   readonly dag: string;
-  readonly bizKey: string;
+  readonly bizKey?: string;
   readonly tenant?: string;
   readonly rerun?: true;
   readonly watch?: true;
@@ -23,7 +24,7 @@ export function batchCommand(surroundings: Surroundings, end: End): Command {
   const batch = new Command('batch')
     .description('Start a batch, a run of a DAG.')
     .argument('<dag>', 'The name of the DAG.')
-    .requiredOption('--biz-key <key>', 'Names the batch: the same key is the same batch.')
+    .option('--biz-key <key>', 'Names the batch: the same key is the same batch (random).')
     .option('--rerun', 'Another run when the latest one of the key has ended.')
     .option('--tenant <tenant>', 'Whose it is.')
     .option('--watch', 'Wait for the end; the exit code is 0 when it is DONE, else 1.');
@@ -32,13 +33,14 @@ export function batchCommand(surroundings: Surroundings, end: End): Command {
 
 async function submitBatch(asking: Asking, options: BatchOptions): Promise<number | undefined> {
   const { client, signal, printer } = asking;
-  const { dag, bizKey, tenant, rerun, watch } = options;
+  const { dag, bizKey = randomUUID(), tenant, rerun, watch } = options;
   const payload = await givenPayload(asking, options);
   const body = { dag, bizKey, tenant, payload, ifEnded: rerun ? ('rerun' as const) : undefined };
   const batch = await client.call('startBatch', { body }, { signal });
   const { id, created, status, runNo, taskCount, createdAt } = batch;
   if (!created)
     printer.remark(`The key has this batch already: ${status}. --rerun runs one that has ended again.`);
+  if (options.bizKey === undefined && watch) printer.remark(`Its key: ${bizKey}`);
   if (watch) return watchBatch(asking, id);
   asking.answer(batch, () => {
     printer.fields({

@@ -1,14 +1,16 @@
 import { Command, Option } from 'commander';
 import { type Asking, asksServer } from '../../ask/asking.js';
 import { nextCommand } from '../../ask/next-command.js';
-import { type GivenValue, jsonValue, wholeNumber } from '../../ask/option-values.js';
+import { countFromOne, type GivenValue, jsonValue } from '../../ask/option-values.js';
 import { amount } from '../../show/amounts.js';
 import { things } from '../../show/shortened.js';
 import type { End, Surroundings } from '../../surroundings.js';
 import { givenLimits, type LimitOptions, limitOptions } from '../groups/limit-options.js';
 import { watchGroup } from '../groups/watch-group.js';
+import { HandedTypes } from './handed-types.js';
 import { type JobLines, madeLines, readLines } from './job-lines.js';
 import { sendGroup } from './send-group.js';
+import { warnOfUnknown } from './unknown-processors.js';
 
 interface GroupOptions extends LimitOptions {
   readonly group: string;
@@ -49,7 +51,7 @@ export function groupCommand(surroundings: Surroundings, end: End): Command {
     )
     .option('--processor <type>', 'Instead of a file: which processor runs the job.')
     .option('--payload <json>', 'Instead of a file: what the job is given.', jsonValue)
-    .option('--count <count>', 'Instead of a file: how many such jobs (1).', wholeNumber)
+    .option('--count <count>', 'Instead of a file: how many such jobs (1).', countFromOne)
     .option('--open', 'More jobs will come: do not seal it.')
     .addOption(
       new Option(
@@ -68,7 +70,11 @@ async function submitGroup(asking: Asking, options: GroupOptions): Promise<numbe
   const { group: id, tenant, tenantId, idemKey } = options;
   await using lines = await givenLines(asking, options);
   const group = { id, tenant, tenantId, ...givenLimits(options) };
-  const answer = await sendGroup(asking, { group, lines, isSealed: !options.open, idemKey });
+  const types = new HandedTypes();
+  const answer = await sendGroup(asking, { group, lines, types, isSealed: !options.open, idemKey });
+  await warnOfUnknown(asking, types.types());
+  if (options.jobs !== undefined && answer.added + answer.known === 0)
+    asking.printer.remark(`${lines.name} has no jobs.`);
   if (options.watch) return watchGroup(asking, answer.groupId);
   const { groupId, created, added, known, registered, sealed } = answer;
   asking.answer(answer, (printer) => {

@@ -14,6 +14,11 @@ export interface JobLines extends AsyncDisposable {
   readonly pieces: BodyPieces;
   /** Where they come from, for people. */
   readonly name: string;
+  /**
+   * A line of them, for people.
+   * @param line - from 1.
+   */
+  readonly where: (line: number) => string;
   /** Of all of them, where that is known. */
   readonly bytes: number | undefined;
 }
@@ -25,8 +30,10 @@ export interface JobLines extends AsyncDisposable {
  */
 export async function readLines({ command, surroundings }: Asking, file: string): Promise<JobLines> {
   const { stdin, folder } = surroundings;
+  const name = file === '-' ? 'standard input' : basename(file);
+  const where = (line: number) => `${name}, line ${line}`;
   if (file === '-')
-    return { pieces: stdin, name: 'standard input', bytes: undefined, [Symbol.asyncDispose]: async () => {} };
+    return { pieces: stdin, name, where, bytes: undefined, [Symbol.asyncDispose]: async () => {} };
   try {
     const handle = await open(resolve(folder, file));
     const stat = await handle.stat();
@@ -40,7 +47,7 @@ export async function readLines({ command, surroundings }: Asking, file: string)
       throw new Error('it is a directory');
     }
     const bytes = stat.isFile() ? stat.size : undefined;
-    return { pieces, name: basename(file), bytes, [Symbol.asyncDispose]: close };
+    return { pieces, name, where, bytes, [Symbol.asyncDispose]: close };
   } catch (error) {
     return command.error(`error: ${file} cannot be read: ${toWorkError(error).message}`);
   }
@@ -60,6 +67,7 @@ export function madeLines(job: object, count: number): JobLines {
   return {
     pieces: pieces(),
     name: 'the jobs made',
+    where: () => 'The job that the options make',
     bytes: Buffer.byteLength(line) * count,
     [Symbol.asyncDispose]: async () => {},
   };

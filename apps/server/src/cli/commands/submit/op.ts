@@ -6,6 +6,7 @@ import { nextCommand } from '../../ask/next-command.js';
 import { positiveNumber } from '../../ask/option-values.js';
 import { moment } from '../../show/amounts.js';
 import { type End, EXIT, type Surroundings } from '../../surroundings.js';
+import { outcomeFields } from '../ops/show-operation.js';
 import { waitForOperation } from '../ops/wait-for-operation.js';
 import { givenPayload, type PayloadOptions, payloadOptions } from './payload-options.js';
 
@@ -49,20 +50,27 @@ async function submitOp(asking: Asking, options: OpOptions): Promise<number> {
     { timeBudgetMs, signal },
   );
   if (options.wait) return waitForOperation(asking, answer.opId);
-  asking.answer(answer, () => showAnswer(asking, answer));
+  asking.answer(answer, () => showAnswer(asking, answer, { command: options.command, key: bizKey }));
   return answer.status === 'FAILED' ? EXIT.FAILED : EXIT.DONE;
 }
 
-function showAnswer(asking: Asking, answer: Awaited<ReturnType<OperationsClient['submit']>>): void {
+type Answer = Awaited<ReturnType<OperationsClient['submit']>>;
+
+/** The names of the fields are those of `ops show`. */
+function showAnswer(
+  asking: Asking,
+  answer: Answer,
+  given: { readonly command: string; readonly key: string },
+): void {
   const { printer, url } = asking;
   const { opId: operation, status } = answer;
   if (status === 'IN_PROGRESS') {
     const { statusUrl, estimatedCompletionTime } = answer;
     const expected = moment(estimatedCompletionTime);
-    printer.fields({ operation, state: status, 'status URL': new URL(statusUrl, url).href, expected });
+    const where = new URL(statusUrl, url).href;
+    printer.fields({ operation, ...given, state: status, 'status URL': where, expected });
     printer.remark(`To wait for it: ${nextCommand(asking, 'ops', 'wait', operation)}`);
     return;
   }
-  printer.fields({ operation, state: status });
-  printer.json(answer.outcome);
+  printer.fields({ operation, ...given, state: status, ...outcomeFields(status, answer.outcome) });
 }

@@ -6,12 +6,16 @@ import { nextCommand } from '../../ask/next-command.js';
 import { AdvisedError } from '../../failure.js';
 import { amount } from '../../show/amounts.js';
 import { ProgressBars } from '../../show/progress-bars.js';
+import { things } from '../../show/shortened.js';
+import type { HandedTypes } from './handed-types.js';
 import type { JobLines } from './job-lines.js';
 
 /** What is sent. */
 export interface SentGroup {
   readonly group: { readonly id: string; readonly tenant?: string | undefined };
   readonly lines: JobLines;
+  /** Learns which processors they name. */
+  readonly types: HandedTypes;
   /** Whether these are all jobs. */
   readonly isSealed: boolean;
   /** Of the request; random unless given. */
@@ -19,6 +23,8 @@ export interface SentGroup {
 }
 
 const BYTES_PER_MB = 1_000_000;
+/** Less is sent before anybody has read the bar. */
+const BAR_BYTES_MIN = BYTES_PER_MB;
 
 /**
  * Sends a group and its jobs while they are read, with a bar where somebody can see it.
@@ -44,13 +50,14 @@ export async function sendGroup(asking: Asking, sent: SentGroup): Promise<Answer
     // `fetch` says only that it has failed, be it of the connection or of what it was to send.
     else if (fault !== undefined)
       command.error(`error: ${lines.name} cannot be read: ${toWorkError(fault).message}`);
-    throw advice.length > 0 ? new AdvisedError(error, advice) : error;
+    const sentence = lineSentence(error, sent);
+    throw advice.length > 0 || sentence !== undefined ? new AdvisedError(error, advice, sentence) : error;
   }
 }
 
 /** The group, then the lines as they are read. */
 async function* piecesOf(
-  { group, lines }: SentGroup,
+  { group, lines, types }: SentGroup,
   onSent: (bytes: number) => void,
   onFault: (error: unknown) => void,
 ): AsyncGenerator<string | Uint8Array, void, undefined> {
@@ -59,6 +66,7 @@ async function* piecesOf(
   try {
     for await (const piece of lines.pieces) {
       yield piece;
+      types.take(piece);
       bytes += Buffer.byteLength(piece);
       onSent(bytes);
     }
@@ -69,17 +77,27 @@ async function* piecesOf(
 }
 
 function showSent(bars: ProgressBars, { name, bytes: total }: JobLines, bytes: number): void {
-  if (total === undefined || total === 0) return;
+  if (total === undefined || total < BAR_BYTES_MIN) return;
   const note = `${amount(bytes / BYTES_PER_MB)} of ${amount(total / BYTES_PER_MB)} MB sent`;
   bars.set('upload', { label: name, done: Math.min(bytes, total), total, note });
 }
 
-/** The first line of what is sent is the group: the file begins with the second. */
-const LINE = /^Line (\d+) /;
+/** What is wrong with a line, in the numbers of the file: of what is sent the first line is the group, which is made of the options. */
+function lineSentence(error: unknown, { lines }: SentGroup): string | undefined {
+  const line = error instanceof ProblemError ? error.problem.line : undefined;
+  if (!line) return undefined;
+  const { number, reason, stored } = line;
+  if (number === 1) return `The group cannot be made: ${reason} (LINE_INVALID)`;
+  const kept =
+    stored === 0
+      ? 'No job is stored.'
+      : `${things(stored, 'job')} before it ${stored === 1 ? 'is' : 'are'} stored.`;
+  return `${lines.where(number - 1)}: ${reason}. ${kept}`;
+}
 
 /** How to go on; nothing where nothing was stored. */
 function adviceOn(error: unknown, asking: Asking, sent: SentGroup, idemKey: string): string[] {
-  const { group, lines } = sent;
+  const { group } = sent;
   const again =
     sent.idemKey === undefined
       ? `Run the same command with --idem-key ${idemKey}: jobs that are stored are not stored again.`
@@ -91,8 +109,19 @@ function adviceOn(error: unknown, asking: Asking, sent: SentGroup, idemKey: stri
       `The jobs are stored. To seal it with all that it has: ${nextCommand(asking, 'groups', 'seal', id)}`,
     ];
   }
-  if (error.code !== 'LINE_INVALID') return error.retryable ? [again] : [];
-  const line = Number(LINE.exec(error.problem.detail)?.[1] ?? 0);
-  // The group is made of the options: they are wrong then, and nothing is stored.
-  return line > 1 ? [`The group was line 1: correct line ${line - 1} of ${lines.name}.`, again] : [];
+  if (NEEDS_ANOTHER.includes(error.code))
+    return [`For example: ${nextCommand(asking, 'submit', 'group', anotherId(group.id))} …`];
+  const { line } = error.problem;
+  // Without the group nothing is stored: there is nothing to go on with.
+  if (line) return line.number > 1 ? [again] : [];
+  return error.retryable ? [again] : [];
+}
+
+/** The group that is there does not take these jobs. */
+const NEEDS_ANOTHER = ['GROUP_SEALED', 'GROUP_CONFLICT'];
+
+/** `hello` → `hello-2` → `hello-3`. */
+function anotherId(id: string): string {
+  const [, name = id, number = '1'] = /^(.+)-(\d{1,6})$/.exec(id) ?? [];
+  return `${name}-${Number(number) + 1}`;
 }
