@@ -29,7 +29,7 @@ const documents = [
 const folder = mkdtempSync(join(tmpdir(), 'millrace-snippets-'));
 mkdirSync(join(folder, 'node_modules'));
 symlinkSync(join(root, 'node_modules/@millrace'), join(folder, 'node_modules/@millrace'));
-for (const name of ['millrace', '@nestjs', 'rxjs', 'prom-client'])
+for (const name of ['millrace', '@nestjs', 'rxjs', 'prom-client', 'pino'])
   symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -61,7 +61,8 @@ describe('snippets', () => {
   });
 
   it('the TypeScript snippets compile in a strict project', async () => {
-    const programs = documents.flatMap((path) => snippetsIn(path, 'ts'));
+    // The application of the server's README is run by the tests of the server.
+    const programs = [...documents, 'apps/server/README.md'].flatMap((path) => snippetsIn(path, 'ts'));
     expect(programs.length).toBeGreaterThan(2);
     const files = programs.map(({ code }, index) => {
       const file = `snippet-${index}.mts`;

@@ -37,7 +37,7 @@ export interface App {
 }
 
 /**
- * Defines an application: what `millrace start --app ./app.js` serves. The module exports it as default, or as `app`.
+ * Defines an application: what `millrace start --app ./app.mjs` serves. The module exports it as default, or as `app`.
  * @param parts - the processors, DAGs, routes and so on; or a function that makes them, so that handlers reach the services.
  */
 export function defineApp(parts: AppParts | AppFactory): App {

@@ -58,6 +58,7 @@ export interface StartOptions {
  */
 export async function startServer(config: ServerConfig, options: StartOptions): Promise<RunningServer> {
   const { signal } = options;
+  signal?.throwIfAborted();
   const log = partLog(options.log);
   const keys = new ApiKeys(config.apiKeys);
   requireKeys(config, keys);

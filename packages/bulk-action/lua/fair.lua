@@ -350,7 +350,7 @@ do
     local R = job.resource and resource(job.resource)
     if R then
       R.held = R.held - 1
-      if firstOf(lineOf(R)) then announceTurn() end
+      if (R.concurrency or real == 0) and firstOf(lineOf(R)) then announceTurn() end
     end
     if real then
       correct(g, t, job, real)

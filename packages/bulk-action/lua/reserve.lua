@@ -12,7 +12,7 @@
 -- include: flights
 local instanceId, seq, max, turns = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local instanceKey = base .. 'i:' .. instanceId
-local known = redis.call('HMGET', instanceKey, 'seq', 'answer', 'slots', 'startedAt', 'suspects')
+local known = redis.call('HMGET', instanceKey, 'seq', 'answer', 'slots', 'startedAt', 'suspects', 'waiting')
 local lastSeq = tonumber(known[1]) or 0
 redis.call('ZADD', base .. 'instances', atMs, instanceId)
 
@@ -202,8 +202,12 @@ do
   rings.work, rings.turn, slotsSeen = nil, nil, nil
   local mayTurn = firstOf(lineOf(nil)) ~= nil
   for n = 1, #lines do mayTurn = mayTurn or firstOf(lineOf(resource(lines[n]))) ~= nil end
-  if mayTurn and (waiting > 0 or ARGV[5] == '0') and S.readyJobs < readyBound() then ring('fetch') end
   local ready, othersWait = S.readyJobs > #aside, slots().waiting > waiting
+  if waiting == 0 and not othersWait and ARGV[5] ~= '0' then rings.fetch = nil end
+  if waiting > 0 and not othersWait and (tonumber(known[6]) or 0) == 0 and redis.call('ZCARD', base .. 'parked') > 0 then
+    ring('fetch')
+  end
+  if mayTurn and (waiting > 0 or ARGV[5] == '0') and S.readyJobs < readyBound() then ring('fetch') end
   if (waiting > 0 and ready) or (waiting == 0 and othersWait and (ready or mayTurn)) then ring('work') end
 end
 save()

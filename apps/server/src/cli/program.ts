@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Co
   'Ask a running server:': {
     submit: async () => (await import('./commands/submit.js')).submitCommand,
     groups: async () => (await import('./commands/groups.js')).groupsCommand,
+    tenants: async () => (await import('./commands/tenants.js')).tenantsCommand,
     jobs: async () => (await import('./commands/jobs.js')).jobsCommand,
     dlq: async () => (await import('./commands/dlq.js')).dlqCommand,
     batches: async () => (await import('./commands/batches.js')).batchesCommand,

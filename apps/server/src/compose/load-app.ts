@@ -18,11 +18,26 @@ export async function loadApp(file: string): Promise<AppParts | AppFactory> {
   try {
     module = await import(pathToFileURL(resolve(file)).href);
   } catch (error) {
+    ignoreTwin(error);
     throw refuse(`it cannot be loaded: ${await loadingProblem(error, resolve(file))}`, error);
   }
   const parts = partsOf(module.default) ?? partsOf(module.app);
   if (!parts) throw refuse("it must export defineApp(…) as default, or as 'app'");
   return parts;
+}
+
+/**
+ * Node 20 rejects two promises with what a CommonJS module throws that another module imports: that of the import, and one that nobody can
+ * handle, before the next turn of the event loop.
+ */
+function ignoreTwin(error: unknown): void {
+  const name = 'unhandledRejection';
+  const ignore = (reason: unknown) => {
+    // As it would be without this listener.
+    if (reason !== error && process.listenerCount(name) === 1) throw reason;
+  };
+  process.on(name, ignore);
+  setImmediate(() => process.off(name, ignore));
 }
 
 /** An application with everything in place. */

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { dirname, sep } from 'node:path';
+import { basename, dirname, extname, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { toWorkError } from '@millrace/foundation';
+import { missingPackageAdvice } from './missing-package.js';
 
 /** Where the code is that has tried to load it. */
 const OWN = fileURLToPath(new URL('../', import.meta.url));
@@ -9,7 +10,8 @@ const OWN = fileURLToPath(new URL('../', import.meta.url));
 const PARSE_LIMIT_MS = 10_000;
 
 /**
- * Says why a module cannot be loaded: where the mistake is, if Node knows, and what to do about a package that is not installed.
+ * Says why a module cannot be loaded: where the mistake is, if Node knows, and what to do about a package that is not installed and about
+ * a file that Node takes for something else.
  * @param error - that the import has failed with.
  * @param file - the module's path; others are named as seen from its folder.
  */
@@ -20,11 +22,31 @@ export async function loadingProblem(error: unknown, file: string): Promise<stri
   const [sentence = ''] = message.split('\n');
   if (sentence.startsWith(`Cannot find module '${file}' `)) return 'there is no such file';
   const missing = /MODULE_NOT_FOUND$/.test(code) ? packageIn(sentence) : undefined;
-  if (missing !== undefined)
-    return shorten(`${sentence}; run 'npm install ${missing}' in the folder of the application`);
+  if (missing !== undefined) return shorten(`${sentence}; ${missingPackageAdvice(missing)}`);
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && /"\.[cm]?tsx?"/.test(sentence))
+    return typescriptProblem(sentence, file, shorten);
   const place =
     placeIn(stackOf(error)) ?? (error instanceof SyntaxError ? await parsedPlace(file) : undefined);
-  return shorten(place === undefined ? sentence : `${sentence} (${place})`);
+  const placed = place === undefined ? sentence : `${sentence} (${place})`;
+  return shorten(OTHER_SYNTAX.test(sentence) ? placed + moduleAdvice(place ?? file) : placed);
+}
+
+/** Of an application itself, its path stands before this, as it was given. */
+function typescriptProblem(sentence: string, file: string, shorten: (text: string) => string): string {
+  const compiled = extname(file).replace(/ts|tsx$/, 'js');
+  return sentence.endsWith(` for ${file}`)
+    ? `TypeScript: compile it first (npx tsc) and start the ${compiled}`
+    : `${shorten(sentence)}; TypeScript: compile it first (npx tsc)`;
+}
+
+/** What Node says of modules that it takes for CommonJS, as `npm init` would have it. */
+const OTHER_SYNTAX =
+  /^(Cannot use import statement outside a module|Cannot use 'import\.meta' outside a module|Unexpected token 'export')/;
+
+function moduleAdvice(place: string): string {
+  const file = place.replace(/:\d+$/, '');
+  if (extname(file) !== '.js') return '';
+  return `; name it ${basename(file, '.js')}.mjs, or set "type": "module" in package.json`;
 }
 
 /** The package that was not found; undefined when it was a file. */

@@ -85,7 +85,14 @@ describe('a command that asks a server', () => {
     const url = await answering(problem(401, 'UNAUTHENTICATED'));
     expect(await run(['--url', url])).toMatchObject({
       exitCode: 1,
-      err: 'It is UNAUTHENTICATED. (UNAUTHENTICATED)\nGive a key with MILLRACE_API_KEY, or with --api-key.\n',
+      err: 'It is UNAUTHENTICATED. (UNAUTHENTICATED)\nThe key is what MILLRACE_API_KEY holds, or --api-key.\n',
+    });
+  });
+
+  it('refuses to list nothing, before it asks', async () => {
+    expect(await run(['--url', 'http://127.0.0.1:1', '--limit', '0'])).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining('It must be a whole number from 1.'),
     });
   });
 

@@ -82,10 +82,12 @@ describe('millrace batches', () => {
     expect(show).toMatchObject({ exitCode: 0, err: '' });
     expect(show.out).toMatch(/^status +DONE$/m);
     expect(show.out).toMatch(/^tasks +3 done$/m);
-    const rows = show.out.split('\n').slice(-4, -1);
+    const rows = show.out.split('\n').slice(-7, -4);
     expect(rows[0]).toMatch(/^charge +DONE +1 of 1 +[\d.]+ m?s$/);
     expect(rows[1]).toMatch(/^ship +charge +DONE/);
     expect(rows[2]).toMatch(/^tell +(ship, charge|charge, ship) +DONE/);
+    // What the last one gave.
+    expect(show.out).toMatch(/\n\ntask +result\ntell +"told"\n$/);
     const json = await run(['batches', 'show', id, '--json']);
     expect(JSON.parse(json.out)).toEqual(await body(`/api/batches/${id}`));
   });
@@ -124,6 +126,9 @@ describe('millrace batches', () => {
     await until(() => away.events.listenerCount('SIGINT') > 0, { what: 'the watch' });
     away.events.emit('SIGINT');
     expect(await away.exitCode).toBe(130);
+    expect(away.err()).toBe(
+      `The work goes on. To see what becomes of it: millrace batches watch ${id} --url ${server.url}\n`,
+    );
     const short = await run(['batches', 'watch', id, '--timeout', '0.01']);
     expect(short).toMatchObject({ exitCode: 1, err: 'It has not ended within 10 ms; it goes on.\n' });
     const watch = run(['batches', 'watch', id]);

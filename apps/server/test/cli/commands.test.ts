@@ -110,7 +110,7 @@ describe('millrace start', () => {
     events.emit('SIGTERM');
     events.emit('SIGTERM');
     expect(await exitCode).toBe(0);
-    expect(err()).toContain('SIGTERM: letting work end');
+    expect(err()).toContain('SIGTERM: letting work end, within 29 s.\n');
     for (const line of out().trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('level');
     await expect(fetch(url)).rejects.toThrow();
     expect(events.eventNames()).toEqual([]);
@@ -121,8 +121,15 @@ describe('millrace start', () => {
     const { exitCode, err } = await run(['start', '--port', String(port)], env());
     expect({ exitCode, err }).toEqual({
       exitCode: 1,
-      err: `Cannot listen on 127.0.0.1:${port}: another program uses the port. Stop it, or choose another port (--port, PORT)\n`,
+      err: `Cannot listen on 127.0.0.1:${port}: the port is in use. Does another server run there? Stop it, or choose another port (--port N, or PORT=N)\n`,
     });
+  });
+
+  it('looks at the port before anything else', async () => {
+    const { port } = busy.address() as { port: number };
+    const nowhere = { DATABASE_URL: `postgres://${AWAY}/x`, PORT: String(port) };
+    const { err } = await run(['start', '--app', 'none.js'], nowhere);
+    expect(err).toMatch(/^Cannot listen on /);
   });
 
   it('refuses an application that does not load, and an open door', async () => {

@@ -129,6 +129,10 @@ describe('the picture of a demo', () => {
     expect(wrapped('one two three', 7)).toEqual(['one two', 'three']);
     expect(wrapped('a abcdefghij', 4)).toEqual(['a', 'abcd', 'efgh', 'ij']);
     expect(wrapped('', 4)).toEqual([]);
+    // An amount stays with its unit.
+    expect(wrapped('the share is 45.9 %. It took 8.4 s, or 12 small steps', 16)).toEqual([
+      ...['the share is', '45.9 %. It took', '8.4 s, or 12', 'small steps'],
+    ]);
   });
 });
 

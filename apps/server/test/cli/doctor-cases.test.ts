@@ -9,7 +9,7 @@ import { judgeIdleWorkers } from '../../src/cli/doctor/rules/idle-workers.js';
 import { judgeSlowShutdown } from '../../src/cli/doctor/rules/slow-shutdown.js';
 import { judgeStoppedFetcher } from '../../src/cli/doctor/rules/stopped-fetcher.js';
 import { shellWord } from '../../src/cli/show/shell-word.js';
-import { ago, facts, heldBy, instance, point, still } from './doctor-facts.js';
+import { ago, facts, heldBy, instance, NOW, point, still } from './doctor-facts.js';
 
 describe('case 1, workers idle though jobs wait', () => {
   it.each([
@@ -152,6 +152,24 @@ describe('case 4, dead letters', () => {
     ],
     ['lately, most', still({ deadLetters: 40 }, { points: [point(20, 5), point(20, 5)] }), 'failure'],
   ])('%s', (_, given, level) => expect(judgeDeadLetters(given)?.level).toBe(level));
+
+  it('counts what the demo lets fail as a note, and not among the others', () => {
+    const letters = (isDemo: boolean, count: number, ms = 1_000) =>
+      Array.from({ length: count }, () => ({ failedAt: NOW - ms, isDemo }));
+    const judged = (...newestLetters: ServerFacts['newestLetters'][number][]) =>
+      judgeDeadLetters(still({ deadLetters: 40 }, { points: [point(20, 5), point(20, 5)], newestLetters }));
+    expect(judged(...letters(true, 38))).toMatchObject({
+      level: 'note',
+      title: expect.stringContaining('from the demo'),
+    });
+    // Old ones of others are no news either.
+    expect(judged(...letters(true, 38), ...letters(false, 2, 3_600_000))?.level).toBe('note');
+    expect(judged(...letters(true, 38), ...letters(false, 2))).toMatchObject({
+      level: 'warning',
+      seen: expect.stringMatching(/^2 jobs gave up/),
+    });
+    expect(judged(...letters(false, 40))?.level).toBe('failure');
+  });
 
   it('names causes, processors and services that refuse', () => {
     const resource = { resource: 'cards', throttles: 9, frozenForMs: 0 } as ServerFacts['resources'][number];

@@ -37,7 +37,7 @@ export const facts = (
   more: Partial<ServerFacts> = {},
 ): ServerFacts => ({
   ...{ url: 'http://server', hasKey: true, nowMs: NOW, isEmbedded: false, apartMs: 1000, pointMs: 10_000 },
-  ...{ held: [], running: [], points: [], signatures: [], deadTypes: [], resources: [] },
+  ...{ held: [], running: [], points: [], signatures: [], deadTypes: [], newestLetters: [], resources: [] },
   ...{ queues: [queues(before), queues(now)], instances: [instance()], payloads: undefined },
   ...more,
 });

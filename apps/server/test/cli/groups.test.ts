@@ -175,9 +175,34 @@ describe('millrace groups', () => {
     async (verb) => {
       const { exitCode, out, err } = await run(['groups', verb, 'nobody']);
       expect({ exitCode, out }).toEqual({ exitCode: 1, out: '' });
-      expect(err).toMatch(/nobody.*\(GROUP_NOT_FOUND\)\n$/);
+      expect(err).toMatch(/nobody.*\(GROUP_NOT_FOUND\)\nGroups of a tenant are named tenant\/id\. .*\n$/);
     },
   );
+
+  it('says what a group waits for that stands still; whoever goes away can come back', async () => {
+    await submit('stuck', ['hold', 'hold']);
+    const watch = runCaptured(['groups', 'watch', 'stuck', '--url', server.url]);
+    const seen = runCaptured(['groups', 'watch', 'stuck', '--url', server.url], {
+      isTerminal: true,
+      env: { NO_COLOR: '1' },
+    });
+    const reason = "No live instance has a processor for 'hold'";
+    expect((await run(['groups', 'show', 'stuck'])).out).toMatch(new RegExp(`^waits for +.*${reason}$`, 'm'));
+    expect(steady((await run(['groups', 'show', 'stuck', '--json'])).out)).toEqual(
+      steady(await body('/stuck')),
+    );
+    for (const { err } of [watch, seen])
+      await until(() => err().includes(`NO_PROCESSOR: ${reason}.`), { what: 'the reason' });
+    expect(watch.err()).toMatch(/^Job j\d of group stuck is PENDING\. Before it runs:\n/);
+    for (const { events } of [watch, seen]) events.emit('SIGINT');
+    expect(await watch.exitCode).toBe(130);
+    expect(await seen.exitCode).toBe(130);
+    const again = `The work goes on. To see what becomes of it: millrace groups watch stuck --url ${server.url}\n`;
+    expect(watch.err().endsWith(again)).toBe(true);
+    expect(watch.err().split('Before it runs')).toHaveLength(2);
+    expect(seen.err().endsWith(again)).toBe(true);
+    await server.send(`${GROUPS}/stuck/cancel`, { method: 'POST' });
+  });
 
   it('goes on watching when the server was away for a while, and says so once', async () => {
     await submit('patient', ['echo', 'held']);
@@ -202,5 +227,45 @@ describe('millrace groups', () => {
       expect.stringMatching(/^100 %: 2 of 2 done/),
       '',
     ]);
+  });
+});
+
+describe('millrace tenants', () => {
+  it('changes weight and limits of a tenant, and takes them away', async () => {
+    const args = ['--weight', '2.5', '--rps', '50', '--burst', '5', '--concurrency', '3'];
+    const set = await run(['tenants', 'set', 'acme', ...args]);
+    expect(set).toMatchObject({ exitCode: 0, err: '' });
+    expect(set.out).toMatch(/^weight +2\.5$/m);
+    expect(set.out).toMatch(/^limits +50 per second, bursts of 5, 3 at once$/m);
+    const none = ['--rps', 'none', '--burst', 'none', '--concurrency', 'none', '--json'];
+    const free = await run(['tenants', 'set', 'acme', ...none]);
+    expect(JSON.parse(free.out)).toEqual((await server.send('/api/bulk/tenants/acme')).body);
+    expect((await run(['tenants', 'show', 'acme'])).out).toMatch(/^limits +none$/m);
+  });
+
+  it('lists shares, the busiest first', async () => {
+    await submit('waiting', ['hold'], { tenant: 'acme' });
+    const list = await run(['tenants', 'list']);
+    expect(list).toMatchObject({ exitCode: 0, err: '' });
+    expect(list.out).toMatch(/^tenant +share now +fair +weight +running +waiting +groups$/m);
+    expect(list.out).toMatch(/^acme +[\d.]+ % +[\d.]+ % +2\.5 +0 +1 +1$/m);
+    const json = JSON.parse((await run(['tenants', 'list', '--limit', '1', '--json'])).out);
+    expect(json.tenants).toHaveLength(1);
+  });
+
+  it('refuses what cannot be', async () => {
+    expect(await run(['tenants', 'show', 'nobody'])).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining('(TENANT_NOT_FOUND)'),
+    });
+    for (const [args, message] of [
+      [[], 'nothing to change'],
+      [['--weight', 'none'], 'It must be a number above 0.'],
+      [['--concurrency', '0'], 'It must be a whole number from 1.'],
+    ] as const)
+      expect(await run(['tenants', 'set', 'acme', ...args])).toMatchObject({
+        exitCode: 2,
+        err: expect.stringContaining(message),
+      });
   });
 });

@@ -8,7 +8,7 @@ import type { RunningServer } from '../../src/start-server.js';
 const EXIT_MS = 9_500;
 
 /** A server that closes when it is let. */
-function serving() {
+function serving(replacedMs?: number) {
   const clock = new ManualClock();
   const events = new EventEmitter();
   const lines: string[] = [];
@@ -34,6 +34,7 @@ function serving() {
       return server;
     },
     exitMs: EXIT_MS,
+    ...(replacedMs !== undefined && { replacedMs }),
     events,
     clock,
     log: createLog({ level: 'info', secrets: [], destination: { write: (line) => lines.push(line) > 0 } }),
@@ -98,9 +99,21 @@ describe('serveUntilEnd', () => {
     const its = serving();
     await its.emit('SIGTERM');
     expect(its.startSignal()?.aborted).toBe(true);
+    expect(its.said).toEqual(['SIGTERM: stopping, when this step of the start is over.']);
     its.started.open(new Error('aborted'));
     expect(await its.exitCode).toBe(0);
     expect(its.closes()).toBe(0);
+  });
+
+  it('ends sooner when another takes its place, and else does not handle that', async () => {
+    expect(serving().events.eventNames()).not.toContain('SIGHUP');
+    const its = serving(2_700);
+    its.started.open(undefined);
+    await new Promise(setImmediate);
+    await its.emit('SIGHUP');
+    expect(its.said).toEqual(['SIGHUP: letting work end, within 2.7 s.']);
+    await its.clock.advance(2_700);
+    expect(await its.exitCode).toBe(0);
   });
 
   it('closes a server that has started in spite of it', async () => {

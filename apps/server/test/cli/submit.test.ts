@@ -45,6 +45,12 @@ const application = defineApp({
     'ORDER.FAIL': inline(() => {
       throw new NonRetryableError(HOSTILE);
     }),
+    'ORDER.LATER': inline(
+      () => {
+        throw new Error('not yet');
+      },
+      { retry: { retries: 0 } },
+    ),
     'ORDER.SLOW': inline(() => mayEnd.promise),
   }),
 });
@@ -55,6 +61,8 @@ const run = against(() => server);
 const body = async (path: string) => (await server.send(path)).body;
 const groupOf = (id: string) => body(`/api/bulk/groups/${id}`);
 const job = (id: string) => JSON.stringify({ id, processorType: 'echo' });
+const padded = (id: string) =>
+  JSON.stringify({ id, processorType: 'echo', payload: { processorType: 'nobody', text: 'x'.repeat(600) } });
 const file = async (name: string, ...lines: string[]) => {
   await writeFile(join(folder, name), lines.join('\n'));
   return ['--jobs', name];
@@ -76,7 +84,9 @@ describe('millrace submit op', () => {
     const done = await run(['submit', 'ORDER.PLACE', ...args]);
     expect(done).toMatchObject({ exitCode: 0, err: '' });
     expect(done.out).toMatch(/^state +COMPLETED$/m);
-    expect(done.out).toMatch(/"placed": \{\n +"n": 1/);
+    expect(done.out).toMatch(/^command +ORDER\.PLACE$/m);
+    expect(done.out).toMatch(/^outcome +Ok$/m);
+    expect(done.out).toMatch(/^data +\{"placed":\{"n":1\}\}$/m);
     const json = JSON.parse((await run(['submit', 'op', 'ORDER.PLACE', ...args, '--json'])).out);
     // The same key is the same operation.
     expect(done.out).toContain(json.opId);
@@ -99,6 +109,12 @@ describe('millrace submit op', () => {
     expect(failed.out).toContain(SHOWN);
     const waited = await run(['submit', 'ORDER.FAIL', '--wait']);
     expect(waited).toMatchObject({ exitCode: 1, out: expect.stringContaining(SHOWN) });
+    // What both tell, they tell in the same words.
+    const told = (out: string) => out.split('\n').filter((line) => /^(command|state|outcome) /.test(line));
+    const words = (out: string) => told(out).map((line) => line.replace(/ +/, ' '));
+    expect(words(waited.out)).toEqual(words(failed.out));
+    const spent = await run(['submit', 'ORDER.LATER', '--budget', '5000']);
+    expect(spent.out).toMatch(/^outcome +gave up after 1 try: .*not yet/m);
   });
 
   it('says where to ask about what goes on; --wait waits for the end', async () => {
@@ -124,6 +140,8 @@ describe('millrace submit op', () => {
 
   it.each([
     [['ORDER'], 2, 'must be DOMAIN.EVENT_TYPE'],
+    [['groups', 'x', '--jobs', 'y'], 2, "unknown command 'groups', did you mean group?"],
+    [['batchs', 'x'], 2, 'did you mean batch?'],
     [['order.place'], 2, '(COMMAND_INVALID)'],
     [['ORDER.NONE'], 1, '(ROUTE_NOT_FOUND)'],
     [['ORDER.PLACE', '--payload', '{'], 2, 'It must be JSON'],
@@ -139,12 +157,13 @@ describe('millrace submit op', () => {
 
 describe('millrace submit group', () => {
   it('sends the jobs of a file, with a bar, and watches them to the end', async () => {
-    const jobs = await file('many.ndjson', ...Array.from({ length: 2_000 }, (_, n) => job(`j${n}`)));
+    const jobs = await file('many.ndjson', ...Array.from({ length: 2_000 }, (_, n) => padded(`j${n}`)));
     const args = ['submit', 'group', 'many', ...jobs, '--weight', '2', '--rps', '100000', '--watch'];
     const env = { NO_COLOR: '1' };
     const { exitCode, out, err } = await run(args, { folder, isTerminal: true, env });
     expect(exitCode).toBe(0);
-    expect(err).toMatch(/many\.ndjson +█+ 100 % {2}0\.07 of 0\.07 MB sent/);
+    expect(err).toMatch(/many\.ndjson +█+ 100 % {2}1\.\d+ of 1\.\d+ MB sent/);
+    expect(err).not.toContain('No live instance');
     expect(err).toMatch(/many +█+ 100 % /);
     expect(out).toMatch(/^done +2,000 of 2,000/m);
     expect(await groupOf('many')).toMatchObject({ weight: 2, rps: 100_000, sealed: true });
@@ -189,7 +208,7 @@ describe('millrace submit group', () => {
     const refused = await run([...args, ...broken], { folder });
     expect(refused).toMatchObject({ exitCode: 1, out: '' });
     expect(refused.err).toMatch(
-      /^Line 4 cannot be taken: it is not JSON\. The 2 jobs before it are stored.*\(LINE_INVALID\)\nThe group was line 1: correct line 3 of broken\.ndjson\.\n/,
+      /^broken\.ndjson, line 3: it is not JSON\. 2 jobs before it are stored\.\nRun the same command /,
     );
     const [, key = ''] =
       /with --idem-key (\S+): jobs that are stored are not stored again\.\n$/.exec(refused.err) ?? [];
@@ -202,16 +221,52 @@ describe('millrace submit group', () => {
   it('hears what is wrong with the first lines of a large file, and of the group itself', async () => {
     const large = await file(
       'large.ndjson',
-      '[]',
+      '[{"processorType":"echo"}]',
       ...Array.from({ length: 100_000 }, (_, n) => job(`j${n}`)),
     );
     const first = await run(['submit', 'group', 'large', ...large], { folder });
-    expect(first.err).toMatch(/^Line 2 cannot be taken.+\n.+ correct line 1 of large\.ndjson\.\n/);
+    expect(first.err).toMatch(
+      /^large\.ndjson, line 1: there must be one job on each line, not a list\. No job is stored\.\nRun /,
+    );
+    const wrong = await file('wrong.ndjson', job('a'), '{"processorTyp":"echo"}');
+    expect((await run(['submit', 'group', 'wrong', ...wrong], { folder })).err).toMatch(
+      /^wrong\.ndjson, line 2: processorTyp is not known here \(did you mean 'processorType'\?\)\. 1 job before it is stored\.\nRun /,
+    );
     const hostile = await run(['submit', 'group', HOSTILE, '--processor', 'echo']);
     expect(hostile).toMatchObject({ exitCode: 1, out: '' });
     // Nothing is stored: there is nothing to go on with.
-    expect(hostile.err).toMatch(/^Line 1 cannot be taken.+\(LINE_INVALID\)\n$/);
+    expect(hostile.err).toMatch(/^The group cannot be made: groupId must be .+\(LINE_INVALID\)\n$/);
     expect(hostile.err).not.toContain('\u001b');
+  });
+
+  it('says which processors nobody has, in a file or by name, and what may be meant; and that a file has no jobs', async () => {
+    const typed = (processorType: string) => JSON.stringify({ processorType });
+    const mixed = await file('mixed.ndjson', typed('echo'), typed('ecko'), typed('fail'), typed('settle-accounts'));
+    const sent = await run(['submit', 'group', 'mixed', ...mixed, '--json'], { folder });
+    expect(sent.exitCode).toBe(0);
+    expect(sent.err.split('\n')).toEqual([
+      'No live instance runs the processor ecko: its jobs are kept, and wait until one does. Did you mean echo?',
+      expect.stringMatching(/^No live instance runs the processor settle-accounts: .* There are: .*echo/),
+      '',
+    ]);
+    expect((await run(['submit', 'group', 'named', '--processor', 'fial'])).err).toContain(
+      'Did you mean fail?',
+    );
+    const empty = await file('empty.ndjson', '', '');
+    expect(await run(['submit', 'group', 'empty', ...empty], { folder })).toMatchObject({
+      exitCode: 0,
+      err: expect.stringContaining('empty.ndjson has no jobs.\n'),
+    });
+  });
+
+  it('names another group when the one that is there takes no more', async () => {
+    const again = ['submit', 'group', 'done-9', '--processor', 'echo'];
+    expect((await run(again)).exitCode).toBe(0);
+    const sealed = await run([...again, '--url', server.url]);
+    expect(sealed).toMatchObject({ exitCode: 1, out: '' });
+    expect(sealed.err).toMatch(
+      new RegExp(`\\(GROUP_SEALED\\)\\nFor example: millrace submit group done-10 --url ${server.url} …\\n$`),
+    );
   });
 
   it('says how to go on when the connection breaks, or when it is interrupted', async () => {
@@ -281,9 +336,13 @@ describe('millrace submit batch', () => {
       exitCode: 1,
       err: expect.stringContaining('(DAG_NOT_FOUND)'),
     });
-    expect(await run(['submit', 'batch', 'day'])).toMatchObject({
-      exitCode: 2,
-      err: expect.stringContaining("required option '--biz-key <key>' not specified"),
-    });
+  });
+
+  it('makes a key where none is given, and says it', async () => {
+    const UUID = '[0-9a-f]{8}-[0-9a-f-]{27}';
+    expect((await run(['submit', 'batch', 'day'])).out).toMatch(new RegExp(`^key +${UUID}$`, 'm'));
+    expect((await run(['submit', 'batch', 'day', '--watch'])).err).toMatch(
+      new RegExp(`^Its key: ${UUID}$`, 'm'),
+    );
   });
 });

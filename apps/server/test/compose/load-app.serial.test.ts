@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -22,6 +22,39 @@ const CASES: Readonly<Record<string, readonly [code: string, reason: string]>> =
   'required.cjs': [
     "require('@millrace/outbox/x');",
     "Cannot find module '@millrace/outbox/x'; run 'npm install @millrace/outbox' in the folder of the application",
+  ],
+  'near-package.mjs': [
+    "import '@millrace/bulk-actions';",
+    "Cannot find package '@millrace/bulk-actions' imported from ./near-package.mjs; did you mean '@millrace/bulk-action'?",
+  ],
+  'near-name.cjs': ["require('mill-race');", "Cannot find module 'mill-race'; did you mean 'millrace'?"],
+  'no-such-of-ours.mjs': [
+    "import '@millrace/kubernetes-operator';",
+    "Cannot find package '@millrace/kubernetes-operator' imported from ./no-such-of-ours.mjs; Millrace has no such package",
+  ],
+  'of-others.mjs': [
+    "import 'left-pad';",
+    "Cannot find package 'left-pad' imported from ./of-others.mjs; install it in the folder of the application",
+  ],
+  'plain.js': [
+    "import { defineApp } from 'millrace';",
+    'Cannot use import statement outside a module (./plain.js:1); name it plain.mjs, or set "type": "module" in package.json',
+  ],
+  'exports.js': [
+    'export default 1;',
+    `Unexpected token 'export' (./exports.js:1); name it exports.mjs, or set "type": "module" in package.json`,
+  ],
+  'imports-plain.mjs': [
+    "import './lib/plain.js';",
+    'Cannot use import statement outside a module (./lib/plain.js:1); name it plain.mjs, or set "type": "module" in package.json',
+  ],
+  './src/typed.mts': [
+    'export const a: number = 1;',
+    'TypeScript: compile it first (npx tsc) and start the .mjs',
+  ],
+  'imports-typed.mjs': [
+    "import './src/typed.mts';",
+    'Unknown file extension ".mts" for ./src/typed.mts; TypeScript: compile it first (npx tsc)',
   ],
   'no-file.mjs': ["import './none.mjs';", "Cannot find module './none.mjs' imported from ./no-file.mjs"],
   'syntax.mjs': ["console.log('never');\nexport const a = ;\n", "Unexpected token ';' (./syntax.mjs:2)"],
@@ -46,6 +79,10 @@ console.log(JSON.stringify(said));
 
 let output: readonly string[];
 beforeAll(async () => {
+  for (const name of ['src', 'lib']) mkdirSync(join(folder, name));
+  writeFileSync(join(folder, 'lib/plain.js'), "import './x.js';");
+  // As `npm init` makes it.
+  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }');
   for (const [name, [code]] of Object.entries(CASES)) writeFileSync(join(folder, name), code);
   const args = ['--input-type=module', '--eval', SCRIPT, ...Object.keys(CASES), 'absent.mjs'];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder });

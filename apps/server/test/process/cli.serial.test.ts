@@ -110,6 +110,9 @@ describe('every command as a process against a running server', () => {
     expect((await millrace('jobs explain slow later')).code).toBe(0);
     expect(await jsonOf('groups resume slow')).toMatchObject({ paused: false });
     expect(await jsonOf('groups set slow --weight 3 --rps none')).toMatchObject({ weight: 3, rps: null });
+    expect(await jsonOf('tenants set acme --weight 2')).toMatchObject({ id: 'acme', weight: 2 });
+    expect(await jsonOf('tenants show acme')).toMatchObject({ id: 'acme', weight: 2 });
+    expect((await millrace('tenants list')).code).toBe(0);
     expect((await millrace('groups seal slow')).code).toBe(0);
     expect((await millrace('groups cancel slow')).code).toBe(0);
     // What has ended badly is a failure.

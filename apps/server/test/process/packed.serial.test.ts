@@ -3,7 +3,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { isProcessGone } from '@millrace/testkit';
+import { isProcessGone, SHORT_LIVED_PGLITE } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MillraceProcess, runServer } from './millrace-process.js';
 import { blocksOf } from './readme-blocks.js';
@@ -15,6 +15,8 @@ const COMPLETED = { type: 'Ok', data: { results: { report: TOTALS } } };
 const NEWCOMER = 'Your own work, in five minutes';
 /** Of somebody who types 30 words a minute, which is slow. */
 const TYPED_PER_MINUTE = 150;
+/** What npx runs for a newcomer, below. */
+const BIN = 'node_modules/millrace/bin/millrace.js';
 const ENDED = { code: 0, signal: null };
 
 const execute = promisify(execFile);
@@ -24,7 +26,10 @@ let bare: MillraceProcess;
 beforeAll(async () => {
   user = await installExample();
   // It needs nothing that is built, so it starts while that is.
-  bare = runServer(['npx', 'millrace', 'start', '--port', '0'], { env: user.env, folder: user.empty });
+  bare = runServer(
+    [process.execPath, ...SHORT_LIVED_PGLITE, join(user.project, BIN), 'start', '--port', '0'],
+    { env: user.env, folder: user.empty },
+  );
   await user.npm('run', 'build');
 }, 240_000);
 afterAll(async () => {
@@ -70,8 +75,7 @@ describe('the packed packages in a project of a user', () => {
     const [, style = ''] = /rel="stylesheet" href="([^"]+)"/.exec(await (await fetch(docs)).text()) ?? [];
     expect((await fetch(new URL(style, docs))).headers.get('content-type')).toMatch('text/css');
     expect(existsSync(join(user.empty, '.millrace'))).toBe(true);
-    // The shell that npx runs it in hands no signals on.
-    process.kill(server.pid(), 'SIGTERM');
+    server.kill('SIGTERM');
     expect(await server.ended, server.err()).toEqual(ENDED);
   });
 
@@ -83,7 +87,7 @@ describe('the packed packages in a project of a user', () => {
     const folder = join(user.empty, 'newcomer');
     await mkdir(folder);
     await writeFile(join(folder, 'app.mjs'), app);
-    const env = { ...user.env, PORT: '0' };
+    const env = { ...user.env, PORT: '0', MILLRACE_DATA_DIR: data() };
     await using server = runServer(['bash', '-c', `exec ${start}`], { env, folder });
     const url = await server.url();
     const options = { cwd: folder, env: { ...env, MILLRACE_URL: url } };

@@ -8,10 +8,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, isProcessGone, type PostgresSandbox, postgresSandbox, until } from '@millrace/testkit';
+import { isProcessGone, type PostgresSandbox, postgresSandbox, until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MillraceProcess, runMillrace } from './millrace-process.js';
 
@@ -22,6 +23,7 @@ import { inline } from '@millrace/orchestrator';
 import { defineApp } from 'millrace';
 import { greeting } from './greeting.mjs';
 
+process.stderr.write('loaded by process ' + process.pid + '\\n');
 const { mark } = createRequire(import.meta.url)('./mark.cjs');
 export default defineApp({ routes: { 'SAY.HELLO': inline(() => greeting + mark) } });
 `;
@@ -36,6 +38,8 @@ const patiently = (what: string) => ({ what, deadlineMs: 40_000, intervalMs: 20 
 describe('millrace start --watch', () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-watch-')));
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+  /** Another program, on the port of the servers. */
+  const other = createServer();
   let database: PostgresSandbox;
   let port: number;
   let watched: MillraceProcess;
@@ -52,13 +56,14 @@ describe('millrace start --watch', () => {
     write('mark.cjs', "exports.mark = '!';");
     write('millrace.config.json', '{}');
     write('stuck.mjs', STUCK);
-    [database, port] = await Promise.all([postgresSandbox(), freePort()]);
+    database = await postgresSandbox();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    port = (other.address() as AddressInfo).port;
     await using migration = runMillrace(['migrate'], { folder, env: environment() });
     expect(await migration.ended, migration.err()).toMatchObject({ code: 0 });
     watched = start('--app', 'app.mjs', '--port', String(port));
-    orphan = start('--app', 'app.mjs', '--port', '0');
+    orphan = start('--app', 'app.mjs', '--port', String(port));
     stuck = start('--app', 'stuck.mjs', '--port', '0');
-    await Promise.all([watched.url(), orphan.url()]);
   }, 60_000);
   afterAll(async () => {
     for (const started of [watched, orphan, stuck]) {
@@ -67,6 +72,7 @@ describe('millrace start --watch', () => {
       if (!isProcessGone(pid)) process.kill(pid, 'SIGKILL');
       await started.ended;
     }
+    other.close();
     await database.drop();
     rmSync(folder, { recursive: true });
   });
@@ -89,11 +95,17 @@ describe('millrace start --watch', () => {
     until(() => isProcessGone(lastPid(its)), patiently('the server to end'));
 
   it('ends with its supervisor that is killed', async () => {
-    await says('for ever', stuck);
+    await Promise.all([says('for ever', stuck), says('waiting for it', orphan)]);
     expect([orphan, stuck].map(lastPid).map(isProcessGone)).toEqual([false, false]);
     for (const { kill } of [orphan, stuck]) kill('SIGKILL');
     await gone(orphan);
-    expect(orphan.err()).toContain('SIGTERM: letting work end');
+    expect(orphan.err()).toContain('SIGHUP: stopping');
+  });
+
+  it('waits for its port, and serves when it is free', async () => {
+    await says(`Port ${port} is in use: waiting for it; --port names another.\n`);
+    other.close();
+    expect(await watched.url()).toBe(`http://127.0.0.1:${port}`);
   });
 
   it('serves what was edited, at the same address, and starts for nothing else', async () => {
@@ -109,20 +121,21 @@ describe('millrace start --watch', () => {
     expect(watched.err().match(/^.* changed: .*$/gm)).toEqual([
       'greeting.mjs has changed: starting anew (bulk jobs in memory are lost)',
     ]);
+    // The rest of what it says at first is known by now.
+    await says(`Millrace serves again: http://127.0.0.1:${port} (`);
+    expect(watched.err().match(/^ {2}bulk jobs /gm)).toHaveLength(1);
   });
 
   it('waits while the settings or the application are broken, and serves when it is repaired', async () => {
     write('millrace.config.json', '{ "prot": 1 }');
     await says('prot in millrace.config.json is not known; did you mean port?');
     await says('The server has ended with exit code 2; it is started anew when one of its files changes.');
-    write('mark.cjs', 'exports.mark = ;');
-    write('millrace.config.json', '{}');
-    await says("cannot be loaded: Unexpected token ';' (./mark.cjs:1)");
     write('greeting.mjs', "export { greeting } from './words/english.mjs';");
-    write('mark.cjs', "exports.mark = '?';");
+    write('millrace.config.json', '{}');
     await says("Cannot find module './words/english.mjs' imported from ./greeting.mjs");
     mkdirSync(join(folder, 'words'));
     write('words/english.mjs', "export const greeting = 'Welcome';");
+    write('mark.cjs', "exports.mark = '?';");
     await answers('Welcome?');
   });
 
@@ -132,7 +145,11 @@ describe('millrace start --watch', () => {
     watched.kill('SIGTERM');
     watched.kill('SIGTERM');
     expect(await watched.ended).toEqual({ code: 0, signal: null });
-    expect(watched.err().match(/letting work end/g)).toHaveLength(3);
+    expect(watched.err().match(/^.*letting work end.*$/gm)).toEqual([
+      'SIGHUP: letting work end, within 2.7 s.',
+      'SIGHUP: letting work end, within 2.7 s.',
+      'SIGTERM: letting work end, within 29 s.',
+    ]);
     expect(isProcessGone(pid)).toBe(true);
   });
 

@@ -24,6 +24,8 @@ export interface VirtualEngineOptions {
   readonly roundTripMs?: number;
   /** Timers of the pool fire up to so much late (0). */
   readonly latenessMs?: number;
+  /** Types of the jobs (`work`), all done alike. */
+  readonly types?: readonly string[];
   /** Looks at the queues after every step of the store. */
   readonly onStep?: (step: string, queues: QueuesView) => void;
   /** How long a try of a job takes; negative: it fails after that time. */
@@ -42,7 +44,7 @@ export class VirtualEngine {
 
   /** @param options - see VirtualEngineOptions. */
   constructor(options: VirtualEngineOptions) {
-    const { seed, instances = 1, roundTripMs = 0, latenessMs, onStep } = options;
+    const { seed, instances = 1, roundTripMs = 0, latenessMs, types = ['work'], onStep } = options;
     const rng = seededRng(seed);
     this.clock = new VirtualClock({ latenessMs, rng: rng.fork('lateness') });
     const { clock } = this;
@@ -52,21 +54,19 @@ export class VirtualEngine {
     this.recording = recording;
     this.service = new BulkActionService({ store: this.store, config: this.config, clock, rng });
     const serviceRng = rng.fork('service');
-    const work = defineProcessor({
-      type: 'work',
-      process: async (job: Job, context: JobContext) => {
-        const ms = options.serviceMs(job, serviceRng, context);
-        await sleep(clock, Math.abs(ms), context.signal);
-        if (ms < 0) throw new Error('not this time');
-      },
-    });
+    const process = async (job: Job, context: JobContext) => {
+      const ms = options.serviceMs(job, serviceRng, context);
+      await sleep(clock, Math.abs(ms), context.signal);
+      if (ms < 0) throw new Error('not this time');
+    };
+    const processors = types.map((type) => defineProcessor({ type, process }));
     this.pools = Array.from(
       { length: instances },
       (_, index) =>
         new WorkerPool({
           store,
           config: this.config,
-          processors: new ProcessorRegistry([work]),
+          processors: new ProcessorRegistry(processors),
           clock,
           rng: rng.fork(`pool ${index}`),
           instanceId: `instance-${index}`,

@@ -86,6 +86,20 @@ export function waking(open: OpenStore): void {
     await fetch.ringsFor('a raised rate', () => groups.updateTenant('t', { rps: null }));
   });
 
+  it('fetch: somebody waits again, and a group was parked while nobody did', async () => {
+    const harness = await open({}, 'one shard');
+    const { leases, instances } = harness.store;
+    const whose = { id: 'one', startedAt: 1, slots: 1, waiting: 0, processorTypes: ['work'] };
+    await instances.heartbeat(whose);
+    await fill(harness, group('/slow', { rps: 0.01, burst: 1 }), 3);
+    await fill(harness, group('/free'), 1);
+    const reserve = (seq: number) => leases.reserve({ instanceId: 'one', seq, max: 1, turns: 1 });
+    for (const seq of [1, 2]) expect((await reserve(seq)).jobs).toHaveLength(1);
+    const fetch = bell(harness, 'fetch');
+    await fetch.ringsFor('a reserve that found nothing', () => reserve(3));
+    expect((await harness.store.gate.fetch(10)).nextInMs).toBeGreaterThan(1000);
+  });
+
   it('work: ready gets jobs', async () => {
     const harness = await open();
     const { leases, gate } = harness.store;

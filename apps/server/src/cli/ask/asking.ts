@@ -117,7 +117,8 @@ async function heard(
 
 /** A server that cannot be reached is told as such, not as what `fetch` says. */
 function told(asking: Asking, error: unknown): unknown {
-  if (error instanceof AdvisedError) return new AdvisedError(told(asking, error.cause), error.advice, error.sentence);
+  if (error instanceof AdvisedError)
+    return new AdvisedError(told(asking, error.cause), error.advice, error.sentence);
   if (!isConnectionError(error)) return error;
   const { cause } = error as Error;
   const reason = toWorkError(cause ?? error).message || 'it did not answer';

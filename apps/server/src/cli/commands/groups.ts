@@ -3,9 +3,10 @@ import { type Asking, asksServer } from '../ask/asking.js';
 import { nextCommand } from '../ask/next-command.js';
 import { positiveNumber, wholeNumber } from '../ask/option-values.js';
 import { type End, EXIT, type Surroundings } from '../surroundings.js';
+import { explainFirstWaiting, standsStill, waitsFor } from './groups/first-waiting.js';
 import { givenLimits, type LimitOptions, limitOptions } from './groups/limit-options.js';
 import { listCommand } from './groups/list.js';
-import { type Group, showGroup, showResult, statusOf } from './groups/show-group.js';
+import { type Group, type MoreOfGroup, showGroup, showResult, statusOf } from './groups/show-group.js';
 import { resultOf, watchGroup } from './groups/watch-group.js';
 
 interface OneGroup {
@@ -83,8 +84,15 @@ async function showOne(
     return;
   }
   const group = await client.call('getGroup', { params: { groupId } }, { signal });
-  const result = await resultOf(asking, group);
-  asking.answer(group, (printer) => showGroup(printer, group, result));
+  const more = asking.isJson ? {} : await moreOf(asking, group);
+  asking.answer(group, (printer) => showGroup(printer, group, more));
+}
+
+async function moreOf(asking: Asking, group: Group): Promise<MoreOfGroup> {
+  const { client, signal } = asking;
+  if (!standsStill(group)) return { result: await resultOf(asking, group) };
+  const explanation = await explainFirstWaiting(client, group.id, signal);
+  return { waitsFor: explanation && waitsFor(explanation) };
 }
 
 /** One that came to another end before cannot be cancelled: whoever wanted that is told so by the exit code, too. */
@@ -116,7 +124,7 @@ async function setLimits(asking: Asking, options: OneGroup & LimitOptions): Prom
   if (Object.values(body).every((value) => value === undefined))
     return command.error('error: nothing to change: give at least one of the options, such as --rps 50');
   const group = await client.call('changeGroup', { params: { groupId: options.group }, body }, { signal });
-  asking.answer(group, (printer) => showGroup(printer, group, undefined));
+  asking.answer(group, (printer) => showGroup(printer, group));
 }
 
 const sayStatus = (asking: Asking, answer: unknown, group: Group, why: string): void =>

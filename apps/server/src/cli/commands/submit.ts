@@ -25,10 +25,11 @@ export function submitCommand(surroundings: Surroundings, end: End): Command {
     .addCommand(batchCommand(surroundings, end))
     .hook('preSubcommand', (submit, chosen) => {
       const [given = ''] = submit.args;
-      if (chosen.name() !== 'op' || given === 'op' || given.includes('.')) return;
+      if (chosen.name() !== 'op' || !/^[a-z]+$/i.test(given) || given === 'op') return;
       // Whatever is no subcommand is a command to `op`: it would complain of the options first.
       const meant = nearestKey(given, KINDS);
-      if (meant !== undefined) submit.error(safeText(`error: unknown command '${given}', did you mean ${meant}?`));
+      if (meant !== undefined)
+        submit.error(safeText(`error: unknown command '${given}', did you mean ${meant}?`));
     })
     .addHelpText('after', EXAMPLES);
 }

@@ -28,6 +28,14 @@ export interface RunningJob {
   readonly runsForMs: number;
 }
 
+/** A dead letter, as far as it says how new the trouble is. */
+export interface NewLetter {
+  /** Milliseconds since 1970. */
+  readonly failedAt: number;
+  /** Of a demo, which lets jobs fail on purpose. */
+  readonly isDemo: boolean;
+}
+
 /** How large the payloads of some waiting jobs are. */
 interface PayloadSizes {
   readonly looked: number;
@@ -63,5 +71,7 @@ export interface ServerFacts {
   readonly signatures: readonly Signature[];
   /** Types of the newest dead letters, the most frequent first. */
   readonly deadTypes: readonly string[];
+  /** The newest dead letters. */
+  readonly newestLetters: readonly NewLetter[];
   readonly resources: readonly Resource[];
 }

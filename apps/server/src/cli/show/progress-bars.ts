@@ -1,6 +1,7 @@
 import { MultiBar, type SingleBar } from 'cli-progress';
 import pico from 'picocolors';
 import type { Surroundings } from '../surroundings.js';
+import { drawnBar } from './drawn-bar.js';
 import { safeText } from './safe-text.js';
 import { hasColours, isTerminal } from './terminal.js';
 
@@ -14,13 +15,14 @@ export interface BarState {
 }
 
 const REDRAWS_PER_SECOND = 10;
-const BAR_CHARACTERS = 30;
-const LABEL_CHARACTERS = 24;
+/** Of a terminal that does not say how wide it is. */
+const COLUMNS = 80;
 
 /** Bars on standard error, one below the other; none where it is no terminal. Dispose of them before anything else is written. */
 export class ProgressBars implements Disposable {
   readonly #multi: MultiBar | undefined;
   readonly #bars = new Map<string, SingleBar>();
+  readonly #labels = new Map<string, string>();
 
   /** @param surroundings - see Surroundings. */
   constructor({ stderr, env }: Surroundings) {
@@ -29,10 +31,16 @@ export class ProgressBars implements Disposable {
     this.#multi = new MultiBar({
       stream: stderr as unknown as NodeJS.WriteStream,
       fps: REDRAWS_PER_SECOND,
-      barsize: BAR_CHARACTERS,
-      barCompleteChar: '█',
-      barIncompleteChar: '░',
-      format: `{label} ${green('{bar}')} {percentage} %  {note}`,
+      format: (_options, { progress }, { label, note }) =>
+        drawnBar(
+          { label, progress, note },
+          {
+            // Asked each time: windows change.
+            columns: stderr.columns ?? COLUMNS,
+            labelCharacters: Math.max(...[...this.#labels.values()].map((text) => text.length)),
+            colour: green,
+          },
+        ),
       hideCursor: true,
       // Interrupting is up to the command.
       gracefulExit: false,
@@ -52,7 +60,8 @@ export class ProgressBars implements Disposable {
    */
   set(id: string, { label, done, total, note }: BarState): void {
     if (!this.#multi) return;
-    const texts = { label: fitted(safeText(label)), note: safeText(note) };
+    const texts = { label: safeText(label), note: safeText(note) };
+    this.#labels.set(id, texts.label);
     const bar = this.#bars.get(id) ?? this.#multi.create(total, 0, texts);
     this.#bars.set(id, bar);
     bar.setTotal(total);
@@ -68,6 +77,7 @@ export class ProgressBars implements Disposable {
     if (!bar) return;
     this.#multi?.remove(bar);
     this.#bars.delete(id);
+    this.#labels.delete(id);
   }
 
   /** Leaves the bars as they are, and the line below them free. */
@@ -75,8 +85,3 @@ export class ProgressBars implements Disposable {
     this.#multi?.stop();
   }
 }
-
-const fitted = (label: string): string =>
-  label.length > LABEL_CHARACTERS
-    ? `${label.slice(0, LABEL_CHARACTERS - 1)}…`
-    : label.padEnd(LABEL_CHARACTERS);

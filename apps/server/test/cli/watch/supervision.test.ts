@@ -39,7 +39,7 @@ describe('a change', () => {
     expect(phase).toEqual(RUNNING);
     expect(done).toEqual([
       '"app.js has changed: starting anew (bulk jobs in memory are lost)"',
-      'SIGTERM',
+      'SIGHUP',
       'start',
     ]);
   });
@@ -90,7 +90,7 @@ describe('the end of a server', () => {
     expect(isLimited(REPLACING)).toBe(true);
     const { phase, done } = after(REPLACING, { what: 'overdue' }, ended(null, 'SIGKILL'));
     expect(phase).toEqual(RUNNING);
-    expect(done).toEqual(['"The server has not ended within 3000 ms: it is killed."', 'SIGKILL', 'start']);
+    expect(done).toEqual(['"The server has not ended within 3.0 s: it is killed."', 'SIGKILL', 'start']);
     expect(after(RUNNING, { what: 'overdue' })).toEqual({ phase: RUNNING, done: [] });
   });
 });

@@ -1,7 +1,7 @@
 import type { Asking } from '../../ask/asking.js';
 import type { BatchDetails, TaskResult } from './show-batch.js';
 
-/** One page of tasks is looked at, as large as a server sends: who runs more wants `--json` of the API. */
+/** One page of tasks is looked at, the largest that a server sends. */
 const TASKS_LOOKED = 200;
 const RESULTS_SHOWN = 10;
 

@@ -1,6 +1,7 @@
 import type { RequestOf } from '@millrace/contract/server-client';
 import { type Command, Option } from 'commander';
 import { orNone, pointInTime, positiveNumber, wholeNumber } from '../../ask/option-values.js';
+import { amount } from '../../show/amounts.js';
 
 /** Weight and limits of a group, as options give them. */
 export interface LimitOptions {
@@ -58,4 +59,25 @@ export function givenLimits(options: LimitOptions): RequestOf<'changeGroup'>['bo
   };
 }
 
-const nullFor = <T>(value: T | 'none'): T | null => (value === 'none' ? null : value);
+/** Limits, as a server tells of them. */
+interface Limits {
+  readonly rps: number | null;
+  readonly burst: number | null;
+  readonly concurrency: number | null;
+}
+
+/**
+ * Limits in words; none for none.
+ * @param limits - see Limits.
+ */
+export const limitTexts = ({ rps, burst, concurrency }: Limits): readonly string[] => [
+  ...(rps === null ? [] : [`${amount(rps)} per second`]),
+  ...(burst === null ? [] : [`bursts of ${amount(burst)}`]),
+  ...(concurrency === null ? [] : [`${amount(concurrency)} at once`]),
+];
+
+/**
+ * An option as a request has it: null takes a limit away.
+ * @param value - as it was given.
+ */
+export const nullFor = <T>(value: T | 'none'): T | null => (value === 'none' ? null : value);

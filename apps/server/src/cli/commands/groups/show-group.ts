@@ -2,11 +2,18 @@ import type { AnswerOf } from '@millrace/contract/server-client';
 import { amount, duration, moment, percent } from '../../show/amounts.js';
 import type { Column, Printer } from '../../show/printer.js';
 import { shortened } from '../../show/shortened.js';
+import { limitTexts } from './limit-options.js';
 
 /** A group, as the server sends it. */
 export type Group = AnswerOf<'getGroup'>;
 /** What came of one. */
 export type GroupResult = AnswerOf<'getGroupResult'>;
+
+/** What is printed of a group besides the group itself. */
+export interface MoreOfGroup {
+  readonly result?: GroupResult | undefined;
+  readonly waitsFor?: string | undefined;
+}
 
 /** What a person reads; `--json` has all. */
 const CODES_MAX = 10;
@@ -26,9 +33,9 @@ export const statusOf = ({ status, paused, sealed, endedAt }: Group): string =>
  * Prints a group: how it is defined, how far it is, and what came of it.
  * @param printer - of the command.
  * @param group - as the server has sent it.
- * @param result - of its last round, where that has ended.
+ * @param more - `result`: of its last round, where that has ended; `waitsFor`: what its jobs wait for, where none of them runs.
  */
-export function showGroup(printer: Printer, group: Group, result: GroupResult | undefined): void {
+export function showGroup(printer: Printer, group: Group, more: MoreOfGroup = {}): void {
   const { progress } = group;
   printer.fields({
     group: group.id,
@@ -39,6 +46,7 @@ export function showGroup(printer: Printer, group: Group, result: GroupResult | 
     done: `${amount(progress.done)} of ${amount(progress.registered)} (${percent(progress.progressPercent / 100)})`,
     ended: `${amount(progress.success)} succeeded, ${amount(progress.failed)} failed, ${amount(progress.cancelled)} cancelled`,
     ...(group.endedAt === null && runningFields(group)),
+    'waits for': more.waitsFor,
     weight: `${amount(group.weight)}, priority ${group.priorityLevel}`,
     limits: limitsText(group),
     deadline: group.deadline === null ? undefined : moment(group.deadline),
@@ -46,7 +54,7 @@ export function showGroup(printer: Printer, group: Group, result: GroupResult | 
     started: group.startedAt === null ? undefined : moment(group.startedAt),
     finished: group.endedAt === null ? undefined : moment(group.endedAt),
   });
-  if (result) showResult(printer, result);
+  if (more.result) showResult(printer, more.result);
 }
 
 function runningFields({ progress, settledPerSecond, throttled }: Group) {
@@ -60,14 +68,8 @@ function runningFields({ progress, settledPerSecond, throttled }: Group) {
   };
 }
 
-function limitsText({ rps, burst, concurrency, timeoutMs }: Group): string {
-  return [
-    ...(rps === null ? [] : [`${amount(rps)} per second`]),
-    ...(burst === null ? [] : [`bursts of ${amount(burst)}`]),
-    ...(concurrency === null ? [] : [`${amount(concurrency)} at once`]),
-    `fails after ${duration(timeoutMs)} without progress`,
-  ].join(', ');
-}
+const limitsText = (group: Group): string =>
+  [...limitTexts(group), `fails after ${duration(group.timeoutMs)} without progress`].join(', ');
 
 type FailedJob = GroupResult['failedJobs'][number];
 

@@ -1,9 +1,13 @@
 import { ProblemError } from '@millrace/contract/server-client';
+import { systemClock } from '@millrace/foundation';
 import type { Asking } from '../../ask/asking.js';
+import { watching } from '../../ask/goes-on.js';
 import { Patience, remarkAway } from '../../ask/patience.js';
 import { amount, duration } from '../../show/amounts.js';
 import { ProgressBars } from '../../show/progress-bars.js';
 import { EXIT } from '../../surroundings.js';
+import { explanationLines } from '../jobs/explanation.js';
+import { explainFirstWaiting, standsStill } from './first-waiting.js';
 import { type Group, type GroupResult, showGroup } from './show-group.js';
 
 /**
@@ -12,6 +16,8 @@ import { type Group, type GroupResult, showGroup } from './show-group.js';
  */
 const FIRST_LOOK_MS = 50;
 const LOOK_EVERY_MS = 500;
+/** Jobs of a group wait for so long and none runs: whoever watches is told why. */
+const STANDSTILL_MS = 3_000;
 /** Without a terminal a line is written for each so many percent. */
 const TELL_EVERY_PERCENT = 10;
 
@@ -36,9 +42,11 @@ export async function watchGroup(
   groupId: string,
   { timeoutMs }: WatchOptions = {},
 ): Promise<number> {
-  const group = await untilEnded(asking, groupId, timeoutMs);
+  const group = await watching(asking, ['groups', 'watch', groupId], () =>
+    untilEnded(asking, groupId, timeoutMs),
+  );
   const result = await resultOf(asking, group);
-  asking.answer(group, (printer) => showGroup(printer, group, result));
+  asking.answer(group, (printer) => showGroup(printer, group, { result }));
   if (!ENDS.includes(group.status))
     asking.printer.remark(`It has not ended within ${duration(timeoutMs)}; it goes on.`);
   return group.status === 'COMPLETED' ? EXIT.DONE : EXIT.FAILED;
@@ -64,13 +72,21 @@ export async function resultOf(asking: Asking, group: Group): Promise<GroupResul
 async function untilEnded(asking: Asking, groupId: string, timeoutMs: number | undefined): Promise<Group> {
   using shown = new ShownProgress(asking);
   const patience = new Patience(asking, { onAway: (isAway) => shown.tellAway(isAway), timeoutMs });
+  const { signal } = asking;
+  let movedAt = systemClock.monotonicMs();
+  let isExplained = false;
   for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, LOOK_EVERY_MS)) {
-    const { signal } = asking;
     const group = await patience.ask((client) =>
       client.call('getGroup', { params: { groupId } }, { signal }),
     );
     shown.tell(group);
     if (ENDS.includes(group.status) || patience.isOver) return group;
+    if (!standsStill(group) || shown.hasMoved) movedAt = systemClock.monotonicMs();
+    if (!isExplained && systemClock.monotonicMs() - movedAt >= STANDSTILL_MS) {
+      const explanation = await patience.ask((client) => explainFirstWaiting(client, groupId, signal));
+      if (explanation) shown.say(explanationLines(explanation));
+      isExplained = explanation !== undefined;
+    }
     await patience.pause(pauseMs);
   }
 }
@@ -78,8 +94,9 @@ async function untilEnded(asking: Asking, groupId: string, timeoutMs: number | u
 /** How far a group is: a bar at a terminal, else a line now and then. */
 class ShownProgress implements Disposable {
   readonly #asking: Asking;
-  readonly #bars: ProgressBars;
+  #bars: ProgressBars;
   #last: Group | undefined;
+  #hasMoved = false;
   #toldPercent = 0;
 
   constructor(asking: Asking) {
@@ -87,8 +104,14 @@ class ShownProgress implements Disposable {
     this.#bars = new ProgressBars(asking.surroundings);
   }
 
+  /** Whether jobs have ended between the last two looks. */
+  get hasMoved(): boolean {
+    return this.#hasMoved;
+  }
+
   tell(group: Group): void {
     const { progress } = group;
+    this.#hasMoved = progress.done !== this.#last?.progress.done;
     this.#draw(group, noteOf(group));
     const percent = Math.floor(progress.progressPercent / TELL_EVERY_PERCENT) * TELL_EVERY_PERCENT;
     if (this.#bars.isShown || percent <= this.#toldPercent) return;
@@ -102,6 +125,14 @@ class ShownProgress implements Disposable {
   tellAway(isAway: boolean): void {
     if (!this.#bars.isShown) remarkAway(this.#asking, isAway);
     else if (isAway && this.#last) this.#draw(this.#last, 'the server does not answer; waiting for it');
+  }
+
+  /** Between two bars: text that is longer than a line would be cut beside one. */
+  say(lines: readonly string[]): void {
+    this.#bars[Symbol.dispose]();
+    for (const line of lines) this.#asking.printer.remark(line);
+    this.#bars = new ProgressBars(this.#asking.surroundings);
+    if (this.#last) this.tell(this.#last);
   }
 
   [Symbol.dispose](): void {

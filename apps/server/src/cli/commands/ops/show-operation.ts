@@ -18,7 +18,10 @@ export const OPERATION_COLUMNS: readonly Column<Operation>[] = [
   { name: 'state', of: ({ state }) => state },
   { name: 'accepted', of: ({ acceptedAt }) => moment(acceptedAt) },
   { name: 'took', of: tookOf, isNumber: true },
-  { name: 'outcome', of: ({ state, outcome }) => shortened(outcomeText(state, outcome), OUTCOME_CHARACTERS_MAX) },
+  {
+    name: 'outcome',
+    of: ({ state, outcome }) => shortened(outcomeText(state, outcome), OUTCOME_CHARACTERS_MAX),
+  },
 ];
 
 /**

@@ -36,6 +36,7 @@ async function knownProcessors({ client, signal }: Asking): Promise<readonly str
 function hintOf(type: string, known: readonly string[]): string {
   const nearest = nearestKey(type, known);
   if (nearest !== undefined) return `Did you mean ${nearest}?`;
-  if (known.length === 0) return 'None runs any: millrace start --app FILE starts a server with those of FILE.';
+  if (known.length === 0)
+    return 'None runs any: millrace start --app FILE starts a server with those of FILE.';
   return `There are: ${known.slice(0, KNOWN_TOLD).join(', ')}${known.length > KNOWN_TOLD ? ' and others' : ''}.`;
 }

@@ -15,7 +15,15 @@ const FAILING_COUNT = 10;
 /** What the rule looks at. */
 export type DeadLetterFacts = Pick<
   ServerFacts,
-  'queues' | 'apartMs' | 'points' | 'pointMs' | 'signatures' | 'deadTypes' | 'resources'
+  | 'queues'
+  | 'apartMs'
+  | 'nowMs'
+  | 'points'
+  | 'pointMs'
+  | 'signatures'
+  | 'deadTypes'
+  | 'newestLetters'
+  | 'resources'
 >;
 
 /**
@@ -27,10 +35,10 @@ export function judgeDeadLetters(facts: DeadLetterFacts): Finding | undefined {
   const { queues, signatures } = facts;
   const total = queues[1].deadLetters;
   if (total === 0) return undefined;
-  const { dead, done, withinMs } = recent(facts);
+  const { dead, done, withinMs, ofDemo } = recent(facts);
   const causes = signatures.slice(0, CAUSES_TOLD).map(causeOf).join('; ');
   if (dead <= 0)
-    return finding('note', CHECK, `${things(total, 'dead letter')}, none of them new`, {
+    return finding('note', CHECK, `${things(total, 'dead letter')}, ${newsOf(ofDemo)}`, {
       seen: causes === '' ? null : `${causes}.`,
       action: actionOf(signatures),
     });
@@ -44,8 +52,17 @@ export function judgeDeadLetters(facts: DeadLetterFacts): Finding | undefined {
   });
 }
 
+const newsOf = (ofDemo: number): string =>
+  ofDemo === 0 ? 'none of them new' : 'those that are new are from the demo, which lets jobs fail on purpose';
+
 /** The larger of what the last minutes and the two looks show: the last minutes may be over by now. */
-function recent({ queues: [before, now], apartMs, points, pointMs }: DeadLetterFacts) {
+function recent(facts: DeadLetterFacts) {
+  const {
+    queues: [before, now],
+    apartMs,
+    points,
+    pointMs,
+  } = facts;
   const sum = (rate: (point: (typeof points)[number]) => number) =>
     Math.round(points.reduce((total, point) => total + (rate(point) * pointMs) / 1000, 0));
   const lately = {
@@ -56,7 +73,23 @@ function recent({ queues: [before, now], apartMs, points, pointMs }: DeadLetterF
   const dead = now.deadLetters - before.deadLetters;
   // What was started and is no dead letter has ended well, more or less.
   const done = Math.max(0, Math.round((now.startsPerSecond * apartMs) / 1000) - dead);
-  return dead > lately.dead ? { dead, done, withinMs: apartMs } : lately;
+  return withoutDemo(dead > lately.dead ? { dead, done, withinMs: apartMs } : lately, facts);
+}
+
+interface Recent {
+  readonly dead: number;
+  readonly done: number;
+  readonly withinMs: number;
+}
+
+/** The rates tell of all together. What the demo lets fail is no news, and where nothing else has failed there is none. */
+function withoutDemo(all: Recent, { newestLetters, nowMs, pointMs }: DeadLetterFacts) {
+  // A point may have begun before the time that is looked at.
+  const since = nowMs - all.withinMs - pointMs;
+  const fresh = newestLetters.filter(({ failedAt }) => failedAt >= since);
+  const ofDemo = fresh.filter(({ isDemo }) => isDemo).length;
+  const isDemoOnly = ofDemo > 0 && ofDemo === fresh.length;
+  return { ...all, ofDemo, dead: isDemoOnly ? 0 : Math.max(all.dead - ofDemo, Math.min(all.dead, 1)) };
 }
 
 const causeOf = ({ signature, count, lastFailedAt }: Signature): string =>

@@ -1,5 +1,6 @@
 import { type AnswerOf, ProblemError, type ServerClient } from '@millrace/contract/server-client';
 import { type Clock, sleep, toWorkError } from '@millrace/foundation';
+import { DEMO_TENANTS } from '../../../demo/plan.js';
 import type { Instance, ServerFacts } from '../facts.js';
 import { readJobs } from './read-jobs.js';
 
@@ -8,7 +9,7 @@ const STATS_MS = 600_000;
 const POINT_MS = 10_000;
 const GROUPS_LOOKED = 50;
 const CAUSES_LOOKED = 10;
-const LETTERS_LOOKED = 20;
+const LETTERS_LOOKED = 100;
 
 /** Whom to ask, and how. */
 export interface FactsSource {
@@ -90,7 +91,8 @@ export async function readFacts(source: FactsSource): Promise<ReadFacts> {
 
 const NO_SHARES: AnswerOf<'getFairness'> = { tenants: [], groups: [], groupsComplete: false };
 const NO_JOBS = { held: [], running: [], payloads: undefined };
-const NO_LETTERS: Pick<ServerFacts, 'signatures' | 'deadTypes'> = { signatures: [], deadTypes: [] };
+type Letters = Pick<ServerFacts, 'signatures' | 'deadTypes' | 'newestLetters'>;
+const NO_LETTERS: Letters = { signatures: [], deadTypes: [], newestLetters: [] };
 
 /** The instance that answers knows its own Fetcher now; the others have said it with their last heartbeat. */
 async function readInstances(client: ServerClient, signal: AbortSignal): Promise<readonly Instance[]> {
@@ -111,10 +113,7 @@ async function readPoints({ client, signal }: FactsSource, nowMs: number): Promi
   return points.filter((point) => point !== null);
 }
 
-async function readLetters(
-  { client, signal }: FactsSource,
-  count: number,
-): Promise<Pick<ServerFacts, 'signatures' | 'deadTypes'>> {
+async function readLetters({ client, signal }: FactsSource, count: number): Promise<Letters> {
   if (count === 0) return NO_LETTERS;
   const [{ signatures = [] }, { items = [] }] = await Promise.all([
     client.call('listDeadLetters', { query: { groupBy: 'signature', limit: CAUSES_LOOKED } }, { signal }),
@@ -122,5 +121,12 @@ async function readLetters(
   ]);
   const types = items.map(({ job }) => job.processorType);
   const often = (type: string) => types.filter((one) => one === type).length;
-  return { signatures, deadTypes: [...new Set(types)].sort((a, b) => often(b) - often(a)) };
+  return {
+    signatures,
+    deadTypes: [...new Set(types)].sort((a, b) => often(b) - often(a)),
+    newestLetters: items.map(({ job, failedAt }) => ({
+      failedAt: Date.parse(failedAt),
+      isDemo: DEMO_TENANTS.includes(job.tenant),
+    })),
+  };
 }
