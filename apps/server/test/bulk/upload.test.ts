@@ -68,7 +68,11 @@ describe('bodies of lines', () => {
 
   it.each([
     ['a cost beyond the limit', { processorType: 'sum', cost: 5_000 }, 'cost must be an integer'],
-    ['an unknown field', { processorType: 'sum', cots: 1 }, "cots is not known here (did you mean 'cost'?). The"],
+    [
+      'an unknown field',
+      { processorType: 'sum', cots: 1 },
+      "cots is not known here (did you mean 'cost'?). The",
+    ],
     ['no processor', { id: 'x' }, 'processorType'],
     ['an id that is none', { id: 'a b', processorType: 'sum' }, 'jobId must be'],
     ['a list', [1], 'one job on each line, not a list'],

@@ -171,7 +171,12 @@ describe('millrace submit group', () => {
 
   it('makes the same job many times, for a tenant; the next command can be copied', async () => {
     const args = ['--processor', 'echo', '--payload', 'null', '--count', '3', '--tenant', 'acme'];
-    const made = await run(['submit', 'group', 'made', ...args]);
+    const made = await run(['submit', 'group', 'made', ...args], {
+      isTerminal: true,
+      env: { NO_COLOR: '1' },
+    });
+    // So little is sent at once: no bar, and nothing that one would leave.
+    expect(made.err).toMatch(/^To watch it: /);
     expect(made.exitCode).toBe(0);
     expect(made.out).toMatch(/^group +acme\/made$/m);
     expect(made.out).toMatch(/^jobs +3: 3 new, 0 known before$/m);
@@ -241,7 +246,13 @@ describe('millrace submit group', () => {
 
   it('says which processors nobody has, in a file or by name, and what may be meant; and that a file has no jobs', async () => {
     const typed = (processorType: string) => JSON.stringify({ processorType });
-    const mixed = await file('mixed.ndjson', typed('echo'), typed('ecko'), typed('fail'), typed('settle-accounts'));
+    const mixed = await file(
+      'mixed.ndjson',
+      typed('echo'),
+      typed('ecko'),
+      typed('fail'),
+      typed('settle-accounts'),
+    );
     const sent = await run(['submit', 'group', 'mixed', ...mixed, '--json'], { folder });
     expect(sent.exitCode).toBe(0);
     expect(sent.err.split('\n')).toEqual([

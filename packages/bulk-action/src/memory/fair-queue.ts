@@ -199,7 +199,8 @@ export function endTurn(state: MemoryState, job: JobRecord, real?: number): void
   const { resource } = hold.seat.line;
   if (resource) {
     resource.held -= 1;
-    if (resource.seats.size > 0) state.announceTurn();
+    // The end of a job makes room under a cap, and a turn without a start leaves its token; a rate alone is freed by time only.
+    if ((resource.concurrency !== undefined || real === 0) && resource.seats.size > 0) state.announceTurn();
   }
   if (real !== undefined) {
     correct(state, group, hold, real);

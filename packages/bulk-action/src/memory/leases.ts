@@ -56,6 +56,7 @@ export const memoryLeases = (state: MemoryState): Leases => ({
 function reserve(state: MemoryState, { instanceId, seq, max, turns = 0 }: ReserveRequest): ReserveAnswer {
   const instance = heardOf(state, instanceId, max);
   if (seq <= instance.seq) return repeated(state, instance, seq);
+  const waitedBefore = instance.waiting;
   instance.waiting = max;
   const takeTurn = turnTaker(state, turns);
   const jobs: LeasedJob[] = [];
@@ -79,23 +80,34 @@ function reserve(state: MemoryState, { instanceId, seq, max, turns = 0 }: Reserv
   instance.seq = seq;
   instance.answer = jobs;
   if (jobs.length > 0) countEvents(state.starts, state.nowMs, jobs.length);
-  wakeOthers(state, { waiting: instance.waiting, aside: aside.length, tookTurns: turns > 0 });
+  wakeOthers(state, { waitedBefore, waiting: instance.waiting, aside: aside.length, tookTurns: turns > 0 });
   return { jobs, missing: [], rateDenied };
 }
 
+/** How a reserve ended. */
+interface Reserved {
+  /** Workers of the instance that waited when it asked last, and that wait now. */
+  readonly waitedBefore: number;
+  readonly waiting: number;
+  readonly aside: number;
+  readonly tookTurns: boolean;
+}
+
 /** What a reserve leaves for others to do. */
-function wakeOthers(
-  state: MemoryState,
-  { waiting, aside, tookTurns }: { waiting: number; aside: number; tookTurns: boolean },
-): void {
+function wakeOthers(state: MemoryState, { waitedBefore, waiting, aside, tookTurns }: Reserved): void {
   // Those that turns rang for are taken already.
   state.unring('work');
   const mayTurn = state.mayTurn();
+  const othersWait = state.slots().waiting > waiting;
+  // Everybody works: whoever is free next takes the turn of one who was parked, as soon as it has its token. A Fetcher that
+  // was told of the parking would fill ready with the jobs of others, and those would start first.
+  if (tookTurns && waiting === 0 && !othersWait) state.unring('fetch');
+  // The first one to wait: now somebody has to know when the next token comes.
+  if (waiting > 0 && waitedBefore === 0 && !othersWait && state.parked.size > 0) state.ring('fetch');
   // Whoever takes turns and is satisfied takes the next ones too. Else a rate or a bound was in the way: the Fetcher waits for it.
   if (mayTurn && (waiting > 0 || !tookTurns) && state.readyJobs < state.readyBound()) state.ring('fetch');
   // Handed on from process to process; or this step has reached its bound over many that might not start.
   const ready = state.readyJobs > aside;
-  const othersWait = state.slots().waiting > waiting;
   if (waiting > 0 ? ready : othersWait && (ready || mayTurn)) state.ring('work');
 }
 
@@ -115,14 +127,14 @@ function turnTaker(state: MemoryState, turns: number): () => JobRecord | undefin
 }
 
 /** The instance, which has just shown that it is alive. */
-function heardOf(state: MemoryState, id: string, waiting: number): InstanceRecord {
+function heardOf(state: MemoryState, id: string, slots: number): InstanceRecord {
   let instance = state.instances.get(id);
   if (!instance) {
     instance = {
       id,
       startedAt: state.wallMs,
-      slots: waiting,
-      waiting,
+      slots,
+      waiting: 0,
       processorTypes: [],
       seenMs: state.nowMs,
       seq: 0,

@@ -68,7 +68,8 @@ export class OutboxHost {
     const { database } = this;
     if (this.#isOwn) await database.start();
     if (database.kind === 'pglite') {
-      options.logger.warn({}, embeddedNotice(database));
+      // Whoever hands in a database knows what it is.
+      options.logger[this.#isOwn ? 'warn' : 'info']({}, embeddedNotice(database));
       // Nobody else can have it open to run a command on it.
       await migrateOutbox(database, { schema });
     } else await requireOutboxMigrated(database, { schema });

@@ -23,6 +23,7 @@ export class ProgressBars implements Disposable {
   readonly #multi: MultiBar | undefined;
   readonly #bars = new Map<string, SingleBar>();
   readonly #labels = new Map<string, string>();
+  #isDrawn = false;
 
   /** @param surroundings - see Surroundings. */
   constructor({ stderr, env }: Surroundings) {
@@ -60,6 +61,7 @@ export class ProgressBars implements Disposable {
    */
   set(id: string, { label, done, total, note }: BarState): void {
     if (!this.#multi) return;
+    this.#isDrawn = true;
     const texts = { label: safeText(label), note: safeText(note) };
     this.#labels.set(id, texts.label);
     const bar = this.#bars.get(id) ?? this.#multi.create(total, 0, texts);
@@ -82,6 +84,7 @@ export class ProgressBars implements Disposable {
 
   /** Leaves the bars as they are, and the line below them free. */
   [Symbol.dispose](): void {
-    this.#multi?.stop();
+    // Without a bar it would leave an empty line.
+    if (this.#isDrawn) this.#multi?.stop();
   }
 }

@@ -41,5 +41,10 @@ export async function explainFirstWaiting(
  */
 export function waitsFor({ gates }: AnswerOf<'explainJob'>): string | undefined {
   if (gates.length === 0) return undefined;
-  return shortened(gates.map(({ detail }) => detail).join('; '), REASON_CHARACTERS_MAX);
+  // What passes by itself is no reason where something else does not.
+  const lasting = gates.filter(({ opensInMs }) => opensInMs === null);
+  return shortened(
+    (lasting.length > 0 ? lasting : gates).map(({ detail }) => detail).join('; '),
+    REASON_CHARACTERS_MAX,
+  );
 }

@@ -27,7 +27,7 @@ export function limitOptions(command: Command, isChange: boolean): Command {
   return command
     .option(
       '--weight <number>',
-      'Its part against the other groups of its tenant: twice the weight is twice the part.',
+      'Its part against the other groups of its tenant (without one, against all others): twice the weight is twice the part.',
       positiveNumber,
     )
     .addOption(new Option('--priority <level>', 'Among the groups of its tenant.').choices(PRIORITIES))
