@@ -21,6 +21,7 @@ while ready < max and S.readyJobs < bound do
 end
 local room = S.readyJobs < bound
 rings.fetch, rings.turn = nil, nil
+S.untold = (not room and redis.call('ZCARD', base .. 'parked') > 0) or nil
 local nextInMs = -1
 if room then
   if looks.left <= 0 then

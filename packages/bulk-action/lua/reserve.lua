@@ -12,7 +12,7 @@
 -- include: flights
 local instanceId, seq, max, turns = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local instanceKey = base .. 'i:' .. instanceId
-local known = redis.call('HMGET', instanceKey, 'seq', 'answer', 'slots', 'startedAt', 'suspects', 'waiting')
+local known = redis.call('HMGET', instanceKey, 'seq', 'answer', 'slots', 'startedAt', 'suspects')
 local lastSeq = tonumber(known[1]) or 0
 redis.call('ZADD', base .. 'instances', atMs, instanceId)
 
@@ -203,9 +203,11 @@ do
   local mayTurn = firstOf(lineOf(nil)) ~= nil
   for n = 1, #lines do mayTurn = mayTurn or firstOf(lineOf(resource(lines[n]))) ~= nil end
   local ready, othersWait = S.readyJobs > #aside, slots().waiting > waiting
-  if waiting == 0 and not othersWait and ARGV[5] ~= '0' then rings.fetch = nil end
-  if waiting > 0 and not othersWait and (tonumber(known[6]) or 0) == 0 and redis.call('ZCARD', base .. 'parked') > 0 then
-    ring('fetch')
+  if waiting > 0 or othersWait then
+    if S.untold then ring('fetch') end
+    S.untold = nil
+  elseif ARGV[5] ~= '0' and rings.fetch then
+    rings.fetch, S.untold = nil, true
   end
   if mayTurn and (waiting > 0 or ARGV[5] == '0') and S.readyJobs < readyBound() then ring('fetch') end
   if (waiting > 0 and ready) or (waiting == 0 and othersWait and (ready or mayTurn)) then ring('work') end

@@ -116,6 +116,14 @@ describe('millrace start', () => {
     expect(events.eventNames()).toEqual([]);
   });
 
+  it('does not go on with a start that was told to end', async () => {
+    const { events, exitCode, err } = runCaptured(['start'], { env: env() });
+    await until(() => events.listenerCount('SIGINT') > 0, { what: 'the start' });
+    events.emit('SIGINT');
+    expect(await exitCode).toBe(0);
+    expect(err()).toBe('SIGINT: stopping, when this step of the start is over. Once more ends at once.\n');
+  });
+
   it('says which port is in use', async () => {
     const { port } = busy.address() as { port: number };
     const { exitCode, err } = await run(['start', '--port', String(port)], env());
@@ -154,14 +162,31 @@ describe('millrace start', () => {
       /^Redis at redis:\/\/127\.0\.0\.1:1 cannot be used: .* Start it, or correct REDIS_URL\n$/,
     );
     expect(out + err).not.toContain('planted-secret');
-    const patient = runCaptured(['start'], { env: env({ ...away, MILLRACE_START_WAIT_MS: '60000' }) });
+    const patient = runCaptured(['start'], {
+      env: env({ ...away, MILLRACE_START_WAIT_MS: '60000' }),
+      isTerminal: true,
+    });
     await until(() => /Redis is away: waiting for it/.test(patient.out()), {
       what: 'a line',
       deadlineMs: 10_000,
     });
     patient.events.emit('SIGINT');
     expect(await patient.exitCode).toBe(0);
-    expect(patient.out().match(/waiting for it/g)).toHaveLength(1);
+    // All of the log, at a terminal: what goes wrong, in words.
+    expect(patient.out()).toMatch(
+      /^\d\d:\d\d:\d\d warn {2}Redis is away: waiting for it backend=Redis address=redis:\/\/127\.0\.0\.1:1 withinMs=60000\n$/,
+    );
+    expect(patient.err()).toBe(
+      'SIGINT: stopping, when this step of the start is over. Once more ends at once.\n',
+    );
+  });
+
+  it('writes the log that was asked for, at a terminal too', async () => {
+    const { port } = busy.address() as { port: number };
+    const asked = env({ PORT: String(port), MILLRACE_LOG_LEVEL: 'debug' });
+    const { exitCode, out } = runCaptured(['start'], { env: asked, isTerminal: true });
+    expect(await exitCode).toBe(1);
+    expect(JSON.parse(out())).toMatchObject({ level: 'debug', msg: 'The start has failed' });
   });
 
   it('is told by PostgreSQL who it is not', async () => {

@@ -90,6 +90,7 @@ function fetch(state: MemoryState, max: number): FetchAnswer {
   const room = state.readyJobs < bound;
   // The caller is told below when to come again: waking it as well would make it look twice.
   state.unring('fetch');
+  state.parkingUntold = !room && state.parked.size > 0;
   const nextInMs = looks.left <= 0 ? 0 : nextLook(state, looks);
   return {
     ready,

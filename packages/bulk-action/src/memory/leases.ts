@@ -56,7 +56,6 @@ export const memoryLeases = (state: MemoryState): Leases => ({
 function reserve(state: MemoryState, { instanceId, seq, max, turns = 0 }: ReserveRequest): ReserveAnswer {
   const instance = heardOf(state, instanceId, max);
   if (seq <= instance.seq) return repeated(state, instance, seq);
-  const waitedBefore = instance.waiting;
   instance.waiting = max;
   const takeTurn = turnTaker(state, turns);
   const jobs: LeasedJob[] = [];
@@ -80,30 +79,23 @@ function reserve(state: MemoryState, { instanceId, seq, max, turns = 0 }: Reserv
   instance.seq = seq;
   instance.answer = jobs;
   if (jobs.length > 0) countEvents(state.starts, state.nowMs, jobs.length);
-  wakeOthers(state, { waitedBefore, waiting: instance.waiting, aside: aside.length, tookTurns: turns > 0 });
+  wakeOthers(state, { waiting: instance.waiting, aside: aside.length, tookTurns: turns > 0 });
   return { jobs, missing: [], rateDenied };
 }
 
-/** How a reserve ended. */
-interface Reserved {
-  /** Workers of the instance that waited when it asked last, and that wait now. */
-  readonly waitedBefore: number;
-  readonly waiting: number;
-  readonly aside: number;
-  readonly tookTurns: boolean;
-}
-
 /** What a reserve leaves for others to do. */
-function wakeOthers(state: MemoryState, { waitedBefore, waiting, aside, tookTurns }: Reserved): void {
+function wakeOthers(
+  state: MemoryState,
+  { waiting, aside, tookTurns }: { waiting: number; aside: number; tookTurns: boolean },
+): void {
   // Those that turns rang for are taken already.
   state.unring('work');
   const mayTurn = state.mayTurn();
   const othersWait = state.slots().waiting > waiting;
-  // Everybody works: whoever is free next takes the turn of one who was parked, as soon as it has its token. A Fetcher that
+  // While everybody works, whoever is free next takes the turn of one who was parked, once it has its token. A Fetcher that
   // was told of the parking would fill ready with the jobs of others, and those would start first.
-  if (tookTurns && waiting === 0 && !othersWait) state.unring('fetch');
-  // The first one to wait: now somebody has to know when the next token comes.
-  if (waiting > 0 && waitedBefore === 0 && !othersWait && state.parked.size > 0) state.ring('fetch');
+  if (waiting > 0 || othersWait) state.tellOfParking();
+  else if (tookTurns && state.unring('fetch')) state.parkingUntold = true;
   // Whoever takes turns and is satisfied takes the next ones too. Else a rate or a bound was in the way: the Fetcher waits for it.
   if (mayTurn && (waiting > 0 || !tookTurns) && state.readyJobs < state.readyBound()) state.ring('fetch');
   // Handed on from process to process; or this step has reached its bound over many that might not start.
@@ -127,14 +119,14 @@ function turnTaker(state: MemoryState, turns: number): () => JobRecord | undefin
 }
 
 /** The instance, which has just shown that it is alive. */
-function heardOf(state: MemoryState, id: string, slots: number): InstanceRecord {
+function heardOf(state: MemoryState, id: string, waiting: number): InstanceRecord {
   let instance = state.instances.get(id);
   if (!instance) {
     instance = {
       id,
       startedAt: state.wallMs,
-      slots,
-      waiting: 0,
+      slots: waiting,
+      waiting,
       processorTypes: [],
       seenMs: state.nowMs,
       seq: 0,

@@ -108,6 +108,8 @@ export class MemoryState {
     ORPHANED: 0,
   };
   readonly starts: RateWindow = newRateWindow();
+  /** Somebody was parked while nobody waited for a job, and no Fetcher knows until when. */
+  parkingUntold = false;
   readyJobs = 0;
   laneJobs = 0;
   /** Groups with a job in their lane. */
@@ -174,10 +176,19 @@ export class MemoryState {
     this.#turnAnnounced = true;
   }
 
-  /** Takes a wake-up back, and what was announced: the caller of this step has done the work, or knows when to do it. */
-  unring(kind: WakeUpKind): void {
-    this.#rings.delete(kind);
+  /**
+   * Takes a wake-up back, and what was announced: the caller of this step has done the work, or knows when to do it.
+   * @returns whether there was one.
+   */
+  unring(kind: WakeUpKind): boolean {
     this.#turnAnnounced = false;
+    return this.#rings.delete(kind);
+  }
+
+  /** Wakes the Fetcher when it does not know the next slot of those who are parked: a worker waits for it now. */
+  tellOfParking(): void {
+    if (this.parkingUntold) this.ring('fetch');
+    this.parkingUntold = false;
   }
 
   /** Tells subscribers, when the step is done. */

@@ -11,7 +11,7 @@ const SETTLED_MS = 5000;
 const MEASURED_MS = 30_000;
 const END_MS = SETTLED_MS + MEASURED_MS;
 const BAR = 0.95;
-/** The Fetcher's looks put jobs of others before both of them: 94 to 96 % measured, 86 % before reserve kept its parking to itself. */
+/** The Fetcher's looks put jobs of others before both of them: 93 to 96 % measured, 86 % while each parking woke it. */
 const BAR_OF_TWO = 0.93;
 const FETCH_INTERVAL_MS = 200;
 /** The Fetcher's own looks, up to a tenth early, and as many that are asked for. */

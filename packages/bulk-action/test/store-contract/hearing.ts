@@ -91,12 +91,13 @@ export function waking(open: OpenStore): void {
     const { leases, instances } = harness.store;
     const whose = { id: 'one', startedAt: 1, slots: 1, waiting: 0, processorTypes: ['work'] };
     await instances.heartbeat(whose);
-    await fill(harness, group('/slow', { rps: 0.01, burst: 1 }), 3);
-    await fill(harness, group('/free'), 1);
-    const reserve = (seq: number) => leases.reserve({ instanceId: 'one', seq, max: 1, turns: 1 });
-    for (const seq of [1, 2]) expect((await reserve(seq)).jobs).toHaveLength(1);
     const fetch = bell(harness, 'fetch');
-    await fetch.ringsFor('a reserve that found nothing', () => reserve(3));
+    await fetch.ringsFor('add', () => fill(harness, group('/slow', { rps: 0.01, burst: 1 }), 3));
+    await fetch.ringsFor('another add', () => fill(harness, group('/free'), 2));
+    const reserve = (seq: number) => leases.reserve({ instanceId: 'one', seq, max: 1, turns: 1 });
+    // The third looks at the slow one first, which has spent its token.
+    for (const seq of [1, 2, 3]) expect((await reserve(seq)).jobs).toHaveLength(1);
+    await fetch.ringsFor('a reserve that found nothing', () => reserve(4));
     expect((await harness.store.gate.fetch(10)).nextInMs).toBeGreaterThan(1000);
   });
 

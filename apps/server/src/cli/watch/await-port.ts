@@ -29,6 +29,7 @@ export async function awaitPort<T>(start: () => Promise<T>, needs: AwaitPort): P
       if (!isPortInUse(error)) throw error;
       if (looks === 1) say(`Port ${port} is in use: waiting for it; --port names another.`);
       await sleep(clock, PORT_LOOK_MS, signal);
+      signal.throwIfAborted();
     }
   }
 }
