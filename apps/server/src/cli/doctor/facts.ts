@@ -29,7 +29,7 @@ export interface RunningJob {
 }
 
 /** A dead letter, as far as it says how new the trouble is. */
-export interface NewLetter {
+interface NewLetter {
   /** Milliseconds since 1970. */
   readonly failedAt: number;
   /** Of a demo, which lets jobs fail on purpose. */
