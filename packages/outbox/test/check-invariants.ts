@@ -196,15 +196,17 @@ function checkCounts(
   });
   const said = `(join ${join}, needs ${need}, ${reached} reached, ${open} open, ${untold} untold)`;
 
+  const { ok, end } = ticks.get(name(batchId, key)) ?? NO_TICKS;
   if (status === 'READY' && task.started_at === null && !isFailing) {
-    const { ok, end } = ticks.get(name(batchId, key)) ?? NO_TICKS;
     const pre = Math.max(0, need - reached);
     if (Math.max(0, task.pre_cnt - ok) !== pre || task.open_cnt - end !== open)
       say(`pre_cnt ${task.pre_cnt} - ${ok}, open_cnt ${task.open_cnt} - ${end} ${said}`);
     if (open < pre) say(`waits for ever ${said}`);
   }
-  if (status === 'READY' && task.started_at !== null && task.pre_cnt !== 0)
-    say('was started and waits again');
+  // One that is to be tried again waits for a parent that a retry has reopened, and for nothing else.
+  const waitsFor = Math.max(0, task.pre_cnt - ok);
+  if (status === 'READY' && task.started_at !== null && (retried ? waitsFor > open : task.pre_cnt !== 0))
+    say(`was started and waits again ${said}`);
   if (retried) return;
   const isRun = status === 'DONE' || status === 'FAILED' || status === 'PROCESSING';
   if ((isRun || task.skipped_by === 'condition') && reached < need) say(`could not start ${said}`);

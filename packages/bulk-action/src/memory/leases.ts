@@ -38,6 +38,7 @@ import {
 } from './moves.js';
 import { comesBeforeByName, type JobRecord } from './records.js';
 import type { InstanceRecord, MemoryState } from './state.js';
+import { wakeOthers } from './wake-others.js';
 import { noteProgress } from './watched.js';
 
 /** Weight of the newest try in the mean time of tries. */
@@ -81,26 +82,6 @@ function reserve(state: MemoryState, { instanceId, seq, max, turns = 0 }: Reserv
   if (jobs.length > 0) countEvents(state.starts, state.nowMs, jobs.length);
   wakeOthers(state, { waiting: instance.waiting, aside: aside.length, tookTurns: turns > 0 });
   return { jobs, missing: [], rateDenied };
-}
-
-/** What a reserve leaves for others to do. */
-function wakeOthers(
-  state: MemoryState,
-  { waiting, aside, tookTurns }: { waiting: number; aside: number; tookTurns: boolean },
-): void {
-  // Those that turns rang for are taken already.
-  state.unring('work');
-  const mayTurn = state.mayTurn();
-  const othersWait = state.slots().waiting > waiting;
-  // While everybody works, whoever is free next takes the turn of one who was parked, once it has its token. A Fetcher that
-  // was told of the parking would fill ready with the jobs of others, and those would start first.
-  if (waiting > 0 || othersWait) state.tellOfParking();
-  else if (tookTurns && state.unring('fetch')) state.parkingUntold = true;
-  // Whoever takes turns and is satisfied takes the next ones too. Else a rate or a bound was in the way: the Fetcher waits for it.
-  if (mayTurn && (waiting > 0 || !tookTurns) && state.readyJobs < state.readyBound()) state.ring('fetch');
-  // Handed on from process to process; or this step has reached its bound over many that might not start.
-  const ready = state.readyJobs > aside;
-  if (waiting > 0 ? ready : othersWait && (ready || mayTurn)) state.ring('work');
 }
 
 /** Takes turns through the gate for a worker that waits, when nothing is ready: at most `turns`. */

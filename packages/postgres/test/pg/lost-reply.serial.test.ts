@@ -1,4 +1,11 @@
-import { type PostgresServer, recordingLogger, startPostgres, startTcpProxy, until } from '@millrace/testkit';
+import {
+  latch,
+  type PostgresServer,
+  recordingLogger,
+  startPostgres,
+  startTcpProxy,
+  until,
+} from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { PgDatabase, type PgDatabaseOptions, type Tx } from '../../src/index.js';
@@ -110,12 +117,16 @@ describe('a reply that is lost', () => {
   it('because COMMIT never arrived: this is found out too, and nothing was done', async () => {
     await using proxy = await proxyToServer();
     await using database = open(proxy.port, { callTimeoutMs: 5_000 });
+    const paused = latch('nothing passes any more');
     const outcome = failure(
       database.transaction(async (tx) => {
         await insert(tx);
         proxy.pause();
+        paused.open();
       }),
     );
+    // The server says so before the client knows: cut then, the network would be paused later, and for good.
+    await paused.promise;
     // The client has sent it when the transaction’s own signal no longer matters; the network then breaks for good.
     await until(async () => (await idleInTransaction()) === 1, { what: 'the server to wait for COMMIT' });
     proxy.cut();

@@ -120,7 +120,8 @@ async function serve(
         const lines = supervisor?.isAgain
           ? [servesAgain(server.url, process.uptime() * 1_000)]
           : bannerOf(config, place);
-        for (const line of lines) say(line);
+        // At once: whoever waits for the first line may go on to read the others.
+        say(lines.join('\n'));
         supervisor?.serves(config.redisUrl === undefined);
         return server;
       },
