@@ -98,7 +98,11 @@ export class Demo implements OnModuleDestroy {
   }
 
   async #start(request: DemoRequest): Promise<DemoBody> {
-    if (this.#run) return { ...this.#run.body, created: false };
+    const running = this.#run;
+    if (running && Date.parse(running.body.endsAt) > this.#parts.clock.now())
+      return { ...running.body, created: false };
+    // One that is over still ends what is left of it.
+    await running?.ended;
     const elsewhere = await this.#runningElsewhere();
     if (elsewhere) return elsewhere;
     const steps = planDemo(request, systemRng());
