@@ -11,10 +11,8 @@ import { serve, type TestServer } from '../serve.js';
 import { ADMIN, BEN, KEYS } from '../tenant-keys.js';
 import { against } from './against.js';
 import { runCaptured } from './captured.js';
+import { HOSTILE, SHOWN } from './sample-work.js';
 
-/** Clears the screen of a terminal that obeys, and writes backwards. */
-const HOSTILE = 'refused \u001b[2J\u202e';
-const SHOWN = 'refused \\u001b[2J\\u202e';
 /** Business keys whose `charge` fails. */
 const failing = new Set<string>();
 const once = { retry: { retries: 0 } };

@@ -98,6 +98,7 @@ describe('millrace start', () => {
       out: expect.stringContaining('applied 0001-server\n'),
     });
     expect((await run(['migrate'], env())).out).toBe('Schema millrace is up to date.\n');
+    expect(JSON.parse((await run(['migrate', '--json'], env())).out)).toEqual({ applied: [] });
   });
 
   it('serves until SIGTERM, and once more changes nothing', async () => {

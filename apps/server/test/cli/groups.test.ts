@@ -5,24 +5,16 @@ import { defineApp } from '../../src/define-app.js';
 import { serve, type TestServer } from '../serve.js';
 import { against } from './against.js';
 import { runCaptured } from './captured.js';
+import { echo, fail, HOSTILE, SHOWN } from './sample-work.js';
 import { steady } from './steady.js';
 
-/** Clears the screen of a terminal that obeys, and writes backwards. */
-const HOSTILE = 'refused \u001b[2J\u202e';
-const SHOWN = 'refused \\u001b[2J\\u202e';
 const GROUPS = '/api/bulk/groups';
 const mayEnd = latch('jobs that are held may end');
 
 const application = defineApp({
   processors: [
-    defineProcessor({ type: 'echo', process: ({ payload }) => ({ success: true, data: payload }) }),
-    defineProcessor({
-      type: 'fail',
-      retry: { retries: 0 },
-      process: () => {
-        throw new Error(HOSTILE);
-      },
-    }),
+    echo,
+    fail,
     defineProcessor({
       type: 'held',
       process: async () => {

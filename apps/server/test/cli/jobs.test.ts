@@ -1,28 +1,16 @@
-import { defineProcessor } from '@millrace/bulk-action';
 import { until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { explanationLines } from '../../src/cli/commands/jobs/explanation.js';
 import { defineApp } from '../../src/define-app.js';
 import { serve, type TestServer } from '../serve.js';
 import { against } from './against.js';
+import { echo, fail, HOSTILE, SHOWN } from './sample-work.js';
 import { steady } from './steady.js';
 
-/** Clears the screen of a terminal that obeys, and writes backwards. */
-const HOSTILE = 'refused \u001b[2J\u202e';
-const SHOWN = 'refused \\u001b[2J\\u202e';
 const GROUPS = '/api/bulk/groups';
 
 const application = defineApp({
-  processors: [
-    defineProcessor({ type: 'echo', process: ({ payload }) => ({ success: true, data: payload }) }),
-    defineProcessor({
-      type: 'fail',
-      retry: { retries: 0 },
-      process: () => {
-        throw new Error(HOSTILE);
-      },
-    }),
-  ],
+  processors: [echo, fail],
 });
 
 let server: TestServer;

@@ -1,7 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defineProcessor } from '@millrace/bulk-action';
 import { NonRetryableError } from '@millrace/foundation';
 import { defineRoutes, inline } from '@millrace/orchestrator';
 import { defineDag, task } from '@millrace/outbox';
@@ -11,24 +10,13 @@ import { defineApp } from '../../src/define-app.js';
 import { serve, type TestServer } from '../serve.js';
 import { against } from './against.js';
 import { runCaptured } from './captured.js';
+import { echo, fail, HOSTILE, SHOWN } from './sample-work.js';
 import { steady } from './steady.js';
 
-/** Clears the screen of a terminal that obeys, and writes backwards. */
-const HOSTILE = 'refused \u001b[2J\u202e';
-const SHOWN = 'refused \\u001b[2J\\u202e';
 const mayEnd = latch('the slow operation');
 
 const application = defineApp({
-  processors: [
-    defineProcessor({ type: 'echo', process: ({ payload }) => ({ success: true, data: payload }) }),
-    defineProcessor({
-      type: 'fail',
-      retry: { retries: 0 },
-      process: () => {
-        throw new Error(HOSTILE);
-      },
-    }),
-  ],
+  processors: [echo, fail],
   dags: [
     defineDag('day', {
       close: task({

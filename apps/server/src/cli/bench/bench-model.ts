@@ -25,7 +25,7 @@ export interface OperationsMeasured {
   readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number } | null;
   /** Answered with an address where to ask for the outcome. */
   readonly converted: number;
-  /** Not taken, for now. */
+  /** Not taken: the server asked for patience. */
   readonly refused: number;
 }
 

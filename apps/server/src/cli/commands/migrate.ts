@@ -17,7 +17,8 @@ export function migrateCommand({ env, folder, stdout, stderr }: Surroundings): C
   return new Command('migrate')
     .description('Bring the tables in DATABASE_URL up to date; any number of processes may do so at once.')
     .option('--config <file>', 'The file of settings, instead of millrace.config.js or .json here.')
-    .action(async (flags: Record<string, string>) => {
+    .option('--json', 'Print the data as JSON.')
+    .action(async ({ json, ...flags }: Record<string, string>) => {
       const { config } = await loadConfig({ flags, env, folder });
       if (config.databaseUrl === undefined)
         throw ERRORS.create('CONFIG_INVALID', {
@@ -30,6 +31,7 @@ export function migrateCommand({ env, folder, stdout, stderr }: Surroundings): C
       const { databaseUrl, startWaitMs } = config;
       await awaitBackends({ config: { databaseUrl, startWaitMs }, database, clock: systemClock, log });
       const applied = await migrateServer(database, config);
+      if (json) return void stdout.write(`${JSON.stringify({ applied }, undefined, 2)}\n`);
       for (const name of applied) stdout.write(`applied ${name}\n`);
       if (applied.length === 0) stdout.write(`Schema ${config.schema} is up to date.\n`);
     });
