@@ -5,6 +5,9 @@ import { delimiter, join } from 'node:path';
 
 const VERSIONED_POSTGRES = '/usr/lib/postgresql';
 
+/** One browser under the names that it is packaged by; first the one without windows, which takes half of the CPU. */
+const CHROMIUM_NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
+
 /** PATH first, so that a developer's own choice wins; then where packages put servers without touching PATH. */
 export function serverBinaryFolders() {
   return [
@@ -32,10 +35,15 @@ export function findServerBinaries(folders = serverBinaryFolders()) {
   // The lines of the README are run as they are written.
   if (!folders.some((folder) => isExecutable(join(folder, 'curl'))))
     missing.push({ name: 'curl', debianPackage: 'curl' });
+  const chromium = CHROMIUM_NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(
+    isExecutable,
+  );
+  if (!chromium) missing.push({ name: 'chromium', debianPackage: 'chromium-headless-shell' });
   return {
     redisServer: redisFolder && join(redisFolder, 'redis-server'),
     postgres: postgresFolder && join(postgresFolder, 'postgres'),
     initdb: postgresFolder && join(postgresFolder, 'initdb'),
+    chromium,
     missing,
   };
 }

@@ -1,24 +1,34 @@
--- purpose:   dead letters by cause.
--- guarantee: reads only.
+-- purpose:   some dead letters by cause, from the oldest on.
+-- guarantee: reads only; looks at a bounded number. Of each cause: how many, first and last failure, and what the last one was.
 -- KEYS:      meta
--- ARGV:      settings key tenant
--- returns:   {signature, count, lastFailedAt, …}
--- cost:      O(letters).
+-- ARGV:      settings key tenant max cursor
+-- returns:   {cursor or 0, signature, count, firstFailedAt, lastFailedAt, processorType, code, groupId, jobId, message, …}
+-- cost:      O(max).
 
--- include: letter-json
-local key, tenantName = ARGV[2], ARGV[3]
-local counts, lasts, order = {}, {}, {}
-for _, seq in ipairs(redis.call('ZRANGE', candidates(key, ''), 0, -1)) do
-  local letter = letterOf(seq)
+-- include: letters
+local key, tenantName, max = ARGV[2], ARGV[3], tonumber(ARGV[4])
+local seqs = redis.call('ZRANGEBYSCORE', candidates(key, ''), '(' .. ARGV[5], '+inf', 'LIMIT', 0, max)
+local causes, order = {}, {}
+for n = 1, #seqs do
+  local letter = letterOf(seqs[n])
   if letter and matches(letter, key, '*', '', tenantName) then
-    if not counts[letter.sig] then order[#order + 1] = letter.sig end
-    counts[letter.sig] = (counts[letter.sig] or 0) + 1
-    lasts[letter.sig] = math.max(lasts[letter.sig] or 0, letter.fa)
+    local cause = causes[letter.sig]
+    if not cause then
+      cause = {count = 0, first = letter.fa, latest = letter}
+      causes[letter.sig] = cause
+      order[#order + 1] = cause
+    end
+    cause.count = cause.count + 1
+    cause.first = math.min(cause.first, letter.fa)
+    if letter.fa >= cause.latest.fa then cause.latest = letter end
   end
 end
-local reply = {}
+local reply = {#seqs == max and seqs[max] or 0}
 for n = 1, #order do
-  local sig = order[n]
-  reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = sig, counts[sig], lasts[sig]
+  local cause, at = order[n], #reply
+  local latest = cause.latest
+  reply[at + 1], reply[at + 2], reply[at + 3], reply[at + 4] = latest.sig, cause.count, cause.first, latest.fa
+  reply[at + 5], reply[at + 6], reply[at + 7] = latest.t, latest.code, groupIdOf(latest.g)
+  reply[at + 8], reply[at + 9] = latest.id, latest.e
 end
 return reply

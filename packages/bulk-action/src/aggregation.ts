@@ -31,6 +31,14 @@ export interface StoredResult {
   readonly data?: string;
 }
 
+/** What a look for the result of a job came to. */
+export interface ResultSearch {
+  /** The newest of the job. */
+  readonly found?: StoredResult;
+  /** Not among those looked through: where to go on; absent when there are no more. */
+  readonly cursor?: string;
+}
+
 /** How often an aggregation that failed is tried again. */
 export const AGGREGATION_RETRIES = 3;
 

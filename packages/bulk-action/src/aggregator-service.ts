@@ -7,6 +7,7 @@ import {
   systemClock,
   systemRng,
 } from '@millrace/foundation';
+import type { StoredResult } from './aggregation.js';
 import type { AggregatorRegistry, JobResult } from './aggregator.js';
 import { ERRORS } from './errors.js';
 import type { SettleAnswer } from './lease.js';
@@ -21,6 +22,10 @@ import type { JobProcessorResponse } from './processor.js';
 import { groupNotFound } from './refusals.js';
 import { checkId, parseGroupRef } from './rules/ids.js';
 import type { HeldJobs } from './services/held-jobs.js';
+
+/** Results that one step looks through for that of a job, and steps: a store does other work between two. */
+const FIND_STEP = 1_000;
+const FIND_STEPS_MAX = 50;
 
 /** What an AggregatorService takes from outside. */
 export interface AggregatorServiceDependencies {
@@ -116,11 +121,33 @@ export class AggregatorService {
     const { limit, cursor } = resolvePage('listResults', request);
     const page = await store.aggregations.page(key, limit, cursor);
     if (page.items.length === 0 && !(await store.views.group(key))) throw groupNotFound(key);
-    const items = page.items.map(({ jobId, processorType, data }) => ({
-      jobId,
-      processorType,
-      data: data === undefined ? undefined : (JSON.parse(data) as unknown),
-    }));
-    return { ...page, items };
+    return { ...page, items: page.items.map(resultOf) };
+  }
+
+  /**
+   * The stored result of a job, for as long as its group's jobs are kept.
+   * @param groupId - plain, or `tenant/id`.
+   * @param jobId - its id in the group.
+   * @returns undefined where none is kept, or it is not among the newest 50,000 of its group (fewer where they are large).
+   * @throws MillraceError `ID_INVALID`, `BACKEND_UNAVAILABLE`.
+   */
+  async findResult(groupId: string, jobId: string): Promise<JobResult | undefined> {
+    const { aggregations } = this.#dependencies.store;
+    const { key } = parseGroupRef(groupId);
+    const id = checkId('jobId', jobId);
+    let cursor: string | undefined;
+    for (let step = 0; step < FIND_STEPS_MAX; step++) {
+      const look = await aggregations.find(key, id, FIND_STEP, cursor);
+      if (look.found) return resultOf(look.found);
+      if (look.cursor === undefined) return undefined;
+      cursor = look.cursor;
+    }
+    return undefined;
   }
 }
+
+const resultOf = ({ jobId, processorType, data }: StoredResult): JobResult => ({
+  jobId,
+  processorType,
+  data: data === undefined ? undefined : (JSON.parse(data) as unknown),
+});

@@ -123,6 +123,15 @@ export class GroupViews {
   }
 
   /**
+   * Groups that may make progress now: those that have not ended, without paused ones that have no deadline.
+   * @param options - `limit`: at most so many, about the newest; 1 to 1000 (100).
+   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
+   */
+  async listActiveGroups(options: Pick<PageRequest, 'limit'> = {}): Promise<readonly GroupView[]> {
+    return this.#store.views.activeGroups(resolvePage('listActiveGroups', options).limit);
+  }
+
+  /**
    * Jobs of a group.
    * @param groupId - plain, or `tenant/id`.
    * @param request - `state`: only those; cursor and limit.

@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 
-export type { Aggregation, AggregationClaim, StoredResult } from './aggregation.js';
+export type { Aggregation, AggregationClaim, ResultSearch, StoredResult } from './aggregation.js';
 export {
   type AggregationContext,
   type Aggregator,
@@ -68,6 +68,7 @@ export { MemoryStore } from './memory/store.js';
 export type {
   CongestionLevel,
   DeadLetter,
+  DeadLetterSample,
   DeadLetterSignature,
   DurationStatistics,
   FailedJob,

@@ -302,7 +302,22 @@ export interface DeadLetter {
 export interface DeadLetterSignature {
   readonly signature: string;
   readonly count: number;
+  /** The first and the last failure among those that are still there. */
+  readonly firstFailedAt: number;
   readonly lastFailedAt: number;
+  /** Of the last one; a signature has their beginnings. */
+  readonly processorType: string;
+  readonly code: string;
+  /** The last one. */
+  readonly sample: DeadLetterSample;
+}
+
+/** Which dead letter stands for others of its cause. */
+export interface DeadLetterSample {
+  /** Plain, or `tenant/id`. */
+  readonly groupId: string;
+  readonly jobId: string;
+  readonly message: string;
 }
 
 /** A part of a list; ask again with `cursor` until there is none. Pages may be short. */

@@ -1,4 +1,4 @@
-import type { AggregationClaim, StoredResult } from './aggregation.js';
+import type { AggregationClaim, ResultSearch, StoredResult } from './aggregation.js';
 import type {
   LeaseRef,
   RecoverAnswer,
@@ -284,6 +284,8 @@ export interface Aggregations {
   renew(key: GroupKey, round: number, token: string, ttlMs: number): Promise<boolean>;
   /** Results of a group in the order of their settlement. */
   page(key: GroupKey, limit: number, cursor?: string): Promise<Page<StoredResult>>;
+  /** Looks for the result of a job, among at most `max` results of its group from the newest (or the cursor) down. */
+  find(key: GroupKey, jobId: string, max: number, cursor?: string): Promise<ResultSearch>;
   /**
    * Writes the result and ends the round as COMPLETED, in one step.
    * @param data - JSON.

@@ -27,6 +27,11 @@ export interface StoreViews {
   job(key: GroupKey, jobId: string): Promise<JobView | undefined>;
   /** Newest first. */
   groups(filter: GroupFilter, limit: number, cursor?: string): Promise<Page<GroupView>>;
+  /**
+   * Groups that may make progress: neither ended nor paused, unless they have a deadline. Of more than `limit` those that the watcher
+   * looks at last, about the newest; costs no more where there are many others.
+   */
+  activeGroups(limit: number): Promise<readonly GroupView[]>;
   jobs(
     key: GroupKey,
     filter: { readonly state?: JobStatus | undefined },

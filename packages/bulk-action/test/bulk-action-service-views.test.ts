@@ -44,6 +44,15 @@ describe('looking', () => {
       );
   });
 
+  it('a group is found by its unit at once, however many jobs came after it', async () => {
+    const { service } = onMemory();
+    await service.createGroup({ id: 'old', tenantId: 'ann' });
+    await service.submitBulk({ id: 'large', tenantId: 'bob' }, jobs(10_500));
+    const { items, cursor } = await service.listGroups({ tenantId: 'ann' });
+    expect(items.map(({ id }) => id)).toEqual(['old']);
+    expect(cursor).toBeUndefined();
+  });
+
   it('bulk-action BA-1: groups are listed each exactly once over all pages, by namespace, unit and status', async () => {
     const { service } = onMemory();
     for (let index = 0; index < 25; index++) {

@@ -50,8 +50,8 @@ describe('DeadLetterService', () => {
   it('bulk-action BA-8: groups them by signature, the most frequent first', async () => {
     const { deadLetters, clock } = await withDeadLetters();
     expect(await deadLetters.signatures()).toEqual([
-      { signature: DOWN, count: 3, lastFailedAt: clock.now() - 10 },
-      { signature: REFUSED, count: 2, lastFailedAt: clock.now() },
+      expect.objectContaining({ signature: DOWN, count: 3, lastFailedAt: clock.now() - 10 }),
+      expect.objectContaining({ signature: REFUSED, count: 2, lastFailedAt: clock.now() }),
     ]);
     expect(await deadLetters.signatures({}, { limit: 1 })).toHaveLength(1);
     expect(await deadLetters.signatures({ tenant: 'acme' })).toMatchObject([{ signature: REFUSED }]);

@@ -4,6 +4,7 @@ import {
   GroupChangeAnswer,
   GroupChangeRequest,
   GroupPage,
+  GroupProgressBody,
   GroupQuery,
   GroupResultBody,
   ResultQuery,
@@ -23,7 +24,7 @@ import {
   TenantBody,
   TenantChangeRequest,
 } from './fairness.js';
-import { AddJobsAnswer, AddJobsRequest, ExplanationBody, JobBody, JobPage, JobQuery } from './jobs.js';
+import { AddJobsAnswer, AddJobsRequest, ExplanationBody, JobDetailBody, JobPage, JobQuery } from './jobs.js';
 import { defineRoute, INVALID, json, problems, UNAVAILABLE } from './route.js';
 
 const tag = 'Bulk';
@@ -136,6 +137,18 @@ const GROUP_ROUTES = {
       }),
     },
   }),
+  getGroupProgress: defineRoute('getGroupProgress', {
+    ...own,
+    summary: 'How a group came along',
+    description:
+      'Its counts over time. Of more than 500 groups that run at once the newest are written down; of others only the start and now are known.',
+    role: 'read',
+    params: groupParams,
+    answers: {
+      200: json('The progress.', GroupProgressBody),
+      ...problems({ 400: BAD, 404: NO_GROUP, 503: UNAVAILABLE }),
+    },
+  }),
   sealGroup: defineRoute('sealGroup', {
     ...own,
     summary: 'End the registration of a group',
@@ -187,10 +200,13 @@ const JOB_ROUTES = {
   getJob: defineRoute('getJob', {
     ...own,
     summary: 'Look at a job',
-    description: 'As it is now, with its last failed tries.',
+    description: 'As it is now, with its last failed tries, and its result where that is kept.',
     role: 'read',
     params: jobParams,
-    answers: { 200: json('The job.', JobBody), ...problems({ 400: BAD, 404: NO_JOB, 503: UNAVAILABLE }) },
+    answers: {
+      200: json('The job.', JobDetailBody),
+      ...problems({ 400: BAD, 404: NO_JOB, 503: UNAVAILABLE }),
+    },
   }),
   explainJob: defineRoute('explainJob', {
     ...own,

@@ -97,6 +97,32 @@ export const ProgressBody = z.object({
 /** How far a group is. */
 export type ProgressBody = z.infer<typeof ProgressBody>;
 
+/** How far a group was at one time. */
+export const ProgressPoint = z.object({
+  at: time,
+  done: count.describe('success + failed + cancelled.'),
+  success: count,
+  failed: count,
+  inFlight: count,
+  registered: count,
+});
+/** How far a group was at one time. */
+export type ProgressPoint = z.infer<typeof ProgressPoint>;
+
+/** How far a group was from its start until now. */
+export const GroupProgressBody = z.object({
+  groupId: z.string(),
+  points: z
+    .array(ProgressPoint)
+    .min(2)
+    .describe(
+      'Oldest first: its start, then what was written down at times, then the group as it is now or as it ended. ' +
+        'Written down every 10 seconds where something changed, and less often the longer the group takes; a point holds until the next one.',
+    ),
+});
+/** How far a group was from its start until now. */
+export type GroupProgressBody = z.infer<typeof GroupProgressBody>;
+
 /** A group. What there is not is null. */
 export const GroupBody = z.object({
   id: z.string(),

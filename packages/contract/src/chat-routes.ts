@@ -40,7 +40,7 @@ export const CHAT_ROUTES = {
   listChatSessions: defineRoute('listChatSessions', {
     tag,
     summary: 'List sessions',
-    description: `The newest of one tenant, newest first. ${HERE}`,
+    description: `Newest first; the caller’s tenant only, or of all tenants for a key that is not limited to one. ${HERE}`,
     role: 'read',
     tenancy: 'own',
     query: ChatSessionListQuery,
@@ -49,7 +49,7 @@ export const CHAT_ROUTES = {
   getChatSession: defineRoute('getChatSession', {
     tag,
     summary: 'Read a session',
-    description: `When it was made, and its messages in the order of the conversation. ${HERE}`,
+    description: `When it was made, its messages in the order of the conversation, and the turns that run or wait. ${HERE}`,
     role: 'read',
     tenancy: 'own',
     params: session,

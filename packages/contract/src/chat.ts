@@ -47,6 +47,13 @@ export const ChatSessionList = z.object({ items: z.array(ChatSessionBody) });
 /** The newest sessions. */
 export type ChatSessionList = z.infer<typeof ChatSessionList>;
 
+/** Where a turn is. */
+export const ChatTaskStatusName = z
+  .enum(['QUEUED', 'RUNNING', 'STREAMING', 'COMPLETED', 'FAILED', 'CANCELLED'])
+  .describe('The last three are ends and never change.');
+/** Where a turn is. */
+export type ChatTaskStatusName = z.infer<typeof ChatTaskStatusName>;
+
 /** A session with its messages. */
 export const ChatMessagesBody = ChatSessionBody.extend({
   messages: z
@@ -59,6 +66,11 @@ export const ChatMessagesBody = ChatSessionBody.extend({
       }),
     )
     .describe('In the order of the conversation; an answer stands there when it is complete.'),
+  turns: z
+    .array(z.object({ task_id: z.string(), status: ChatTaskStatusName }))
+    .describe(
+      'Those that had not ended just before the messages were read, in their order, 20 at most; the first may be streamed while it answers.',
+    ),
 });
 /** A session with its messages. */
 export type ChatMessagesBody = z.infer<typeof ChatMessagesBody>;
@@ -81,9 +93,7 @@ export type ChatReceiptBody = z.infer<typeof ChatReceiptBody>;
 
 /** Where a turn is. */
 export const ChatTaskBody = ChatReceiptBody.extend({
-  status: z
-    .enum(['QUEUED', 'RUNNING', 'STREAMING', 'COMPLETED', 'FAILED', 'CANCELLED'])
-    .describe('The last three are ends and never change.'),
+  status: ChatTaskStatusName,
   started_at: time.nullable(),
   ended_at: time.nullable(),
 });

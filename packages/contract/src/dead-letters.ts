@@ -43,21 +43,34 @@ export const DeadLetterBody = z.object({
 /** A job that failed for good. */
 export type DeadLetterBody = z.infer<typeof DeadLetterBody>;
 
+/** Dead letters of one cause. */
+export const DeadLetterSignatureBody = z.object({
+  signature: z.string(),
+  count,
+  firstFailedAt: time.describe('The first failure among those that are still there.'),
+  lastFailedAt: time,
+  processorType: z.string().describe('Of the last one; the signature has its beginning.'),
+  code: z.string().describe('Of the last one; the signature has its beginning.'),
+  sample: z
+    .object({ groupId: z.string(), jobId: z.string(), message: z.string().describe('With nothing masked.') })
+    .describe('The last one.'),
+});
+/** Dead letters of one cause. */
+export type DeadLetterSignatureBody = z.infer<typeof DeadLetterSignatureBody>;
+
 /** Dead letters, newest first; or by cause, the most frequent first. */
 export const DeadLetterPage = z.object({
   items: z.array(DeadLetterBody).optional(),
   cursor: nextCursor.optional(),
   signatures: z
-    .array(z.object({ signature: z.string(), count, lastFailedAt: time }))
+    .array(DeadLetterSignatureBody)
     .optional()
     .describe('With groupBy=signature, instead of items.'),
 });
 /** Dead letters, newest first; or by cause. */
 export type DeadLetterPage = z.infer<typeof DeadLetterPage>;
 
-const WAYS = ['ids', 'groupId', 'signature', 'all'] as const;
-
-/** Which dead letters to move: exactly one of `ids`, `groupId`, `signature`, `all`. */
+/** Which dead letters to move: by `ids`, by `groupId` or `signature` or both, or `all`. */
 export const DeadLetterSelection = z
   .strictObject({
     ids: z
@@ -73,11 +86,12 @@ export const DeadLetterSelection = z
     ),
   })
   .refine(
-    (selection) => WAYS.filter((way) => selection[way] !== undefined).length === 1,
-    'must have exactly one of ids, groupId, signature and all: true',
+    ({ ids, all, groupId, signature: cause }) =>
+      [ids, all, groupId ?? cause].filter((way) => way !== undefined).length === 1,
+    'must have one of ids, groupId or signature (or both), and all: true',
   )
   .meta({
-    description: 'Exactly one of ids, groupId, signature and all.',
+    description: 'One of ids, groupId or signature (or both: one cause in one group), and all.',
     examples: [{ groupId: 'campaign-7', expectedCount: 12 }],
   });
 /** Which dead letters to move. */

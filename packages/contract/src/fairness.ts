@@ -99,6 +99,10 @@ export type QueuesBody = z.infer<typeof QueuesBody>;
 /** Whose congestion. */
 export const CongestionQuery = z.strictObject({
   groupId: GroupRef.optional().describe('Tells of this group too, while it has not ended.'),
+  history: z
+    .enum(['true', 'false'])
+    .default('true')
+    .describe('false: how it is now is enough; every history is empty then.'),
 });
 
 const limit = z.number().nullable().describe('Per second; null: no limit.');

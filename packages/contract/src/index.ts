@@ -30,11 +30,13 @@ export {
   GroupChangeAnswer,
   GroupChangeRequest,
   GroupPage,
+  GroupProgressBody,
   GroupQuery,
   GroupRequest,
   GroupResultBody,
   GroupStatusName,
   ProgressBody,
+  ProgressPoint,
   ResultQuery,
   SealRequest,
   SubmitGroupAnswer,
@@ -55,6 +57,7 @@ export {
   ChatTaskBody,
   ChatTaskIdText,
   ChatTaskResultBody,
+  ChatTaskStatusName,
   CreateChatSessionRequest,
   QueueChatMessageRequest,
 } from './chat.js';
@@ -67,6 +70,7 @@ export {
   DeadLetterPage,
   DeadLetterQuery,
   DeadLetterSelection,
+  DeadLetterSignatureBody,
   MovedAnswer,
 } from './dead-letters.js';
 export { DemoBody, DemoRequest, DemoStopped } from './demo.js';
@@ -99,6 +103,7 @@ export {
   AddJobsRequest,
   ExplanationBody,
   JobBody,
+  JobDetailBody,
   JobPage,
   JobQuery,
   JobRequest,
@@ -122,6 +127,7 @@ export {
   StatusQuery,
   SubmitRequest,
 } from './operations.js';
+export { PAGE_ROUTES, type PageRouteId } from './page-routes.js';
 export { type HttpMethod, type MethodAndPath, PATHS, type RouteId } from './paths.js';
 export {
   FieldError,
@@ -147,3 +153,4 @@ export {
 export { momentOf, STAT_RINGS, StatPoint, type StatStep, StatsBody, StatsQuery } from './stats.js';
 export { CallerBody, HealthBody, HealthCheck } from './system.js';
 export { SYSTEM_ROUTES } from './system-routes.js';
+export { VIEWS, type ViewId } from './views.js';

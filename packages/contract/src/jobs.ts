@@ -71,6 +71,19 @@ export const JobBody = z.object({
 /** A job. What there is not is null. */
 export type JobBody = z.infer<typeof JobBody>;
 
+/** A job, with what came of it. */
+export const JobDetailBody = JobBody.extend({
+  resultKept: z
+    .boolean()
+    .describe(
+      'Whether the store has what its processor gave: of completed jobs whose results are aggregated, or all with keepResults, until the ' +
+        'group’s jobs are removed; not of one whose result was too large, or is not among the newest 50,000 of its group (fewer where they are large).',
+    ),
+  result: z.unknown().describe('What its processor gave; null: nothing, or it is not kept.'),
+});
+/** A job, with what came of it. */
+export type JobDetailBody = z.infer<typeof JobDetailBody>;
+
 /** What a list of jobs may be asked. */
 export const JobQuery = z.strictObject({ state: JobStatusName.optional(), ...PAGE });
 

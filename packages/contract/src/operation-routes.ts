@@ -58,7 +58,8 @@ export const OPERATION_ROUTES = {
     tag,
     tenancy: 'own',
     summary: 'List operations',
-    description: 'Newest first, filtered; the caller’s tenant only.',
+    description:
+      'Newest first, filtered; the caller’s tenant only, or of all tenants for a key that is not limited to one.',
     role: 'read',
     query: ListQuery,
     answers: {

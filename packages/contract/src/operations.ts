@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, keyText, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, time } from './fields.js';
+import { count, keyText, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, tenantField, time } from './fields.js';
 
 const name = (what: string) =>
   z
@@ -120,6 +120,7 @@ export const StatusQuery = z.strictObject({
 
 /** What a list may be asked. Unknown parameters are refused. */
 export const ListQuery = z.strictObject({
+  tenant: tenantField,
   domain: z.string().optional(),
   eventType: z.string().optional(),
   bizKey: z.string().optional(),
@@ -130,6 +131,8 @@ export const ListQuery = z.strictObject({
 });
 /** What a list may be asked, as a client writes it. */
 export interface ListFilter {
+  /** '' for nobody's; of all that the caller may see without it. */
+  readonly tenant?: string | undefined;
   readonly domain?: string | undefined;
   readonly eventType?: string | undefined;
   readonly bizKey?: string | undefined;

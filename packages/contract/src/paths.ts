@@ -20,6 +20,7 @@ export const PATHS = {
   changeGroup: ['PATCH', '/api/bulk/groups/{groupId}'],
   cancelGroup: ['DELETE', '/api/bulk/groups/{groupId}'],
   getGroupResult: ['GET', '/api/bulk/groups/{groupId}/result'],
+  getGroupProgress: ['GET', '/api/bulk/groups/{groupId}/progress'],
   sealGroup: ['POST', '/api/bulk/groups/{groupId}/seal'],
   addJobs: ['POST', '/api/bulk/groups/{groupId}/jobs'],
   listJobs: ['GET', '/api/bulk/groups/{groupId}/jobs'],

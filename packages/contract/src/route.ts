@@ -47,8 +47,8 @@ export interface RouteSpec {
 }
 
 /** One thing that can be asked over HTTP: enough to check a request, to judge its caller, and to write its OpenAPI text. */
-export interface HttpRoute extends RouteSpec {
-  readonly id: RouteId;
+export interface HttpRoute<Id extends string = RouteId> extends RouteSpec {
+  readonly id: Id;
   readonly method: HttpMethod;
   /** With `{name}` for parameters. */
   readonly path: string;

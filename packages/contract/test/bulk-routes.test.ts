@@ -25,6 +25,7 @@ describe('the routes of bulk', () => {
       'GET groups/{groupId}/jobs read own',
       'GET groups/{groupId}/jobs/{jobId} read own',
       'GET groups/{groupId}/jobs/{jobId}/explain read own',
+      'GET groups/{groupId}/progress read own',
       'GET groups/{groupId}/result read own',
       'GET queues read shared',
       'GET tenants/{tenantId} read own',

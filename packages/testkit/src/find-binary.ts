@@ -1,12 +1,17 @@
 import { findServerBinaries, type ServerBinaries } from '../server-binaries.mjs';
 
-const KEYS = { 'redis-server': 'redisServer', postgres: 'postgres', initdb: 'initdb' } as const;
+const KEYS = {
+  'redis-server': 'redisServer',
+  postgres: 'postgres',
+  initdb: 'initdb',
+  chromium: 'chromium',
+} as const;
 
-/** The server programs the kit can start. */
+/** The programs of the system that tests start. */
 export type ServerBinaryName = keyof typeof KEYS;
 
 /**
- * Finds one server program on this machine.
+ * Finds one of these programs on this machine.
  * @param name - which program.
  * @param found - an earlier search, so that one start does not search twice.
  * @returns its full path.

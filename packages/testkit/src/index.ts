@@ -1,7 +1,8 @@
 /**
  * What Millrace's own tests stand on: private Redis and PostgreSQL servers that die with the test, sandboxes on
  * them, a network that fails on command, a clock that stands still, a ledger that survives SIGKILL, and waiting for
- * conditions instead of sleeping. Nothing here is shipped. `@millrace/testkit/vitest` holds what needs Vitest.
+ * conditions instead of sleeping. Nothing here is shipped. `@millrace/testkit/vitest` holds what needs Vitest,
+ * `@millrace/testkit/browser` what needs a browser.
  *
  * @packageDocumentation
  */

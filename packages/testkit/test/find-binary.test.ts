@@ -20,13 +20,14 @@ function folderWith(name: string, ...programs: string[]): string {
 
 describe('findServerBinaries', () => {
   it('finds the servers of this machine', () => {
-    const { redisServer, postgres, initdb, missing } = findServerBinaries();
+    const { redisServer, postgres, initdb, chromium, missing } = findServerBinaries();
     expect(missing).toEqual([]);
     expect([redisServer, postgres, initdb].map((path) => basename(path ?? ''))).toEqual([
       'redis-server',
       'postgres',
       'initdb',
     ]);
+    expect(basename(chromium ?? '')).toMatch(/^(chromium(-headless-shell|-browser)?|google-chrome)$/);
   });
 
   it('takes postgres and initdb from one folder', () => {
@@ -35,6 +36,14 @@ describe('findServerBinaries', () => {
     const { postgres, initdb } = findServerBinaries([half, whole]);
     expect([postgres, initdb].map((path) => dirname(path ?? ''))).toEqual([whole, whole]);
   });
+
+  it.each(['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'])(
+    'takes %s for the browser',
+    (name) => {
+      const folder = folderWith(`browser-${name}`, name);
+      expect(findServerBinaries([folder]).chromium).toBe(join(folder, name));
+    },
+  );
 
   it('passes over a file that cannot be run', () => {
     const folder = folderWith('plain', 'redis-server');
@@ -48,6 +57,7 @@ describe('findServerBinaries', () => {
       { name: 'postgres', debianPackage: 'postgresql' },
       { name: 'initdb', debianPackage: 'postgresql' },
       { name: 'curl', debianPackage: 'curl' },
+      { name: 'chromium', debianPackage: 'chromium-headless-shell' },
     ]);
   });
 
@@ -67,6 +77,7 @@ describe('findBinary', () => {
     ['redis-server', 'apt-get install redis-server'],
     ['postgres', 'apt-get install postgresql'],
     ['initdb', 'apt-get install postgresql'],
+    ['chromium', 'apt-get install chromium-headless-shell'],
   ] as const)('says how to install a missing %s', (name, command) => {
     expect(() => findBinary(name, findServerBinaries([]))).toThrow(command);
   });

@@ -4,6 +4,7 @@ import {
   AGGREGATION_RETRIES,
   type Aggregation,
   type AggregationClaim,
+  type ResultSearch,
   type StoredResult,
 } from '../aggregation.js';
 import type { GroupKey, Page } from '../model.js';
@@ -19,6 +20,7 @@ export const memoryAggregations = (state: MemoryState): Aggregations => ({
   claimGroup: async (key, token, ttlMs) => state.step(() => claimGroup(state, key, token, ttlMs)),
   renew: async (key, round, token, ttlMs) => state.step(() => renew(state, key, round, token, ttlMs)),
   page: async (key, limit, cursor) => state.step(() => page(state, key, limit, cursor)),
+  find: async (key, jobId, max, cursor) => state.step(() => find(state, key, jobId, max, cursor)),
   finish: async (key, round, token, data) => state.step(() => finish(state, key, round, token, data)),
   fail: async (key, round, token, message) => state.step(() => fail(state, key, round, token, message)),
 });
@@ -124,6 +126,24 @@ function page(
   const from = Number(cursor ?? 0);
   const to = from + limit;
   return { items: results.slice(from, to), ...(to < results.length && { cursor: String(to) }) };
+}
+
+/** From the newest down. */
+function find(
+  state: MemoryState,
+  key: GroupKey,
+  jobId: string,
+  max: number,
+  cursor: string | undefined,
+): ResultSearch {
+  const results = state.groups.get(key)?.gathered?.results ?? [];
+  const before = Math.min(Number(cursor ?? results.length), results.length);
+  const from = Math.max(0, before - max);
+  for (let at = before - 1; at >= from; at--) {
+    const result = results[at] as StoredResult;
+    if (result.jobId === jobId) return { found: result };
+  }
+  return from > 0 ? { cursor: String(from) } : {};
 }
 
 /** What was answered to this token before, in this round: the answer was lost. */

@@ -90,16 +90,26 @@ function signatures(
   filter: DeadLetterFilter,
   limit: number,
 ): readonly DeadLetterSignature[] {
-  const found = new Map<string, { signature: string; count: number; lastFailedAt: number }>();
+  const found = new Map<string, { count: number; firstFailedAt: number; latest: DeadRecord }>();
   for (const letter of candidates(state, filter)) {
     if (!matches(filter, letter)) continue;
     const { signature, failedAt } = letter;
-    const entry = found.get(signature) ?? { signature, count: 0, lastFailedAt: 0 };
-    entry.count += 1;
-    entry.lastFailedAt = Math.max(entry.lastFailedAt, failedAt);
-    found.set(signature, entry);
+    const cause = found.get(signature) ?? { count: 0, firstFailedAt: failedAt, latest: letter };
+    cause.count += 1;
+    cause.firstFailedAt = Math.min(cause.firstFailedAt, failedAt);
+    if (failedAt >= cause.latest.failedAt) cause.latest = letter;
+    found.set(signature, cause);
   }
   return [...found.values()]
+    .map(({ count, firstFailedAt, latest }) => ({
+      signature: latest.signature,
+      count,
+      firstFailedAt,
+      lastFailedAt: latest.failedAt,
+      processorType: latest.processorType,
+      code: latest.code,
+      sample: { groupId: groupIdOf(latest.group.key), jobId: latest.jobId, message: latest.error },
+    }))
     .sort((a, b) => b.count - a.count || (a.signature < b.signature ? -1 : 1))
     .slice(0, limit);
 }

@@ -55,7 +55,7 @@ function register(state: MemoryState, definition: GroupDefinition): GroupRecord 
   owner.records += 1;
   owner.openGroups += 1;
   state.groups.set(key, group);
-  state.groupsBySeq.set(group.seq, group);
+  state.groupsBySeq.add(group);
   noteProgress(state, group);
   watchGroup(state, group);
   return group;

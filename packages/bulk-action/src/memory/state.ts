@@ -10,6 +10,7 @@ import type { NonReadyReason } from '../states.js';
 import { ClaimRecords } from './claim-records.js';
 import { DeadRecords } from './dead-records.js';
 import { Deque } from './deque.js';
+import { GroupsByArrival } from './groups-by-arrival.js';
 import { IndexedHeap } from './indexed-heap.js';
 import {
   comesBeforeByName,
@@ -57,7 +58,7 @@ export class MemoryState {
   wallMs = 0;
 
   readonly groups = new Map<string, GroupRecord>();
-  readonly groupsBySeq = new Map<number, GroupRecord>();
+  readonly groupsBySeq = new GroupsByArrival();
   readonly tenants = new Map<string, TenantRecord>();
   /** The line of those who wait for no limited resource; what is served in other lines counts in it too. */
   readonly free: FairLine = { clock: { virtual: 0, epoch: 1 }, seats: fairHeap() };

@@ -83,7 +83,7 @@ function expireGroups(state: MemoryState, max: number): number {
 function removeGroup(state: MemoryState, group: GroupRecord): void {
   const tenant = group.owner;
   state.groups.delete(group.key);
-  state.groupsBySeq.delete(group.seq);
+  state.groupsBySeq.remove(group);
   state.parked.remove(group);
   tenant.records -= 1;
   if (tenant.own === group) tenant.own = undefined;

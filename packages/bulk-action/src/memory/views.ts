@@ -38,6 +38,7 @@ export const memoryViews = (state: MemoryState): StoreViews => ({
     const { marks: _, ...page } = state.step(() => listGroups(state, filter, limit, cursor));
     return page;
   },
+  activeGroups: async (limit) => state.step(() => activeGroups(state, limit)),
   jobs: async (key, { state: status }, limit, cursor) =>
     state.step(() => listJobs(state, state.groups.get(key), status, limit, cursor)),
   tenant: async (tenantId) =>
@@ -140,7 +141,7 @@ export function readPayload(payload: string): { payload?: unknown } {
   }
 }
 
-/** Newest first: numbers of arrival from the cursor down, with holes where groups were removed. */
+/** Newest first: by number of arrival, from the cursor down. */
 export function listGroups(
   state: MemoryState,
   filter: GroupFilter,
@@ -153,15 +154,26 @@ export function listGroups(
     (filter.tenant === undefined || group.tenant === filter.tenant) &&
     (filter.tenantId === undefined || group.owner.id === filter.tenantId) &&
     (filter.status === undefined || group.status === filter.status);
-  let seq = Number(plainCursor(cursor) ?? state.lastSeq);
-  for (let looks = SCAN_MAX; seq > 0 && items.length < limit && looks > 0; seq--, looks--) {
-    const group = state.groupsBySeq.get(seq);
-    if (!group || !matches(group)) continue;
-    items.push(groupView(state, group));
-    marks.push(String(seq - 1));
+  let looks = SCAN_MAX;
+  for (const group of state.groupsBySeq.downFrom(Number(plainCursor(cursor) ?? state.lastSeq))) {
+    const behind = String(group.seq - 1);
+    if (matches(group)) {
+      items.push(groupView(state, group));
+      marks.push(behind);
+    }
+    looks -= 1;
+    if (items.length < limit && looks > 0) continue;
+    return { items, marks, ...(group.seq > 1 && { cursor: behind }) };
   }
-  return { items, marks, ...(seq > 0 && { cursor: String(seq) }) };
+  return { items, marks };
 }
+
+/** Those that the watcher looks at last come first. */
+const activeGroups = (state: MemoryState, limit: number): readonly GroupView[] =>
+  [...state.watched.items]
+    .sort((a, b) => b.lookMs - a.lookMs || (a.key < b.key ? 1 : -1))
+    .slice(0, limit)
+    .map((group) => groupView(state, group));
 
 function listJobs(
   state: MemoryState,

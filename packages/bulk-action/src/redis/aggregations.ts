@@ -34,6 +34,11 @@ export const redisAggregations = (link: EngineLink): Aggregations => {
         ...(Number(next) >= 0 && { cursor: String(next) }),
       };
     },
+    async find(key, jobId, max, cursor) {
+      const [next, text] = await link.run('findResult', { key, jobId, max, cursor: cursor ?? '-' });
+      if (text !== undefined) return { found: resultOf(String(text)) };
+      return Number(next) > 0 ? { cursor: String(next) } : {};
+    },
     finish: async (key, round, token, data = '') =>
       (await link.run('finishAggregation', { key, round, token, data })) as 'done' | 'lost',
     fail: async (key, round, token, message) =>

@@ -1,9 +1,16 @@
-import type { DeadLetter } from '../model.js';
+import type { DeadLetter, DeadLetterSignature } from '../model.js';
 import type { DeadLetterFilter, DeadLetterStore } from '../ports.js';
 import { plainCursor } from '../rules/shard-pages.js';
+import { mergeSignatures } from '../rules/shard-views.js';
 import type { MarkedPage } from '../shard-port.js';
 import type { EngineLink } from './engine-link.js';
+import type { Values } from './scripts.js';
 import { markedPage, withPayload } from './views.js';
+
+/** Letters of one step: each is read whole, and others wait meanwhile. */
+const SIGNATURES_STEP = 500;
+/** Values of one signature in a reply. */
+const SIGNATURE_VALUES = 9;
 
 /** Dead letters on Redis. */
 export const redisDeadLetters = (link: EngineLink): DeadLetterStore => {
@@ -18,18 +25,40 @@ export const redisDeadLetters = (link: EngineLink): DeadLetterStore => {
     },
     async signatures(filter, limit) {
       const { key, tenant } = filterOf(filter);
-      const reply = await link.run('listSignatures', { key, tenant });
-      const found = Array.from({ length: reply.length / 3 }, (_, index) => ({
-        signature: String(reply[index * 3]),
-        count: Number(reply[index * 3 + 1]),
-        lastFailedAt: Number(reply[index * 3 + 2]),
-      }));
-      return found.sort((a, b) => b.count - a.count || (a.signature < b.signature ? -1 : 1)).slice(0, limit);
+      let found: readonly DeadLetterSignature[] = [];
+      let cursor = '0';
+      do {
+        const args = { key, tenant, max: SIGNATURES_STEP, cursor };
+        const [next, ...rest] = await link.run('listSignatures', args);
+        found = mergeSignatures([found, signaturesOf(rest)], Number.POSITIVE_INFINITY);
+        cursor = String(next);
+      } while (cursor !== '0');
+      return found.slice(0, limit);
     },
     redrive: (filter, max) => move('redrive', filter, max),
     purge: (filter, max) => move('purge', filter, max),
   };
 };
+
+/** As lua/list-signatures.lua answers. */
+function signaturesOf(values: Values): readonly DeadLetterSignature[] {
+  return Array.from({ length: values.length / SIGNATURE_VALUES }, (_, index) => {
+    const from = index * SIGNATURE_VALUES;
+    const [signature, count, first, last, ...texts] = values.slice(from, from + SIGNATURE_VALUES);
+    const [processorType, code, groupId, jobId, message] = texts.map(String) as [
+      ...[string, string, string, string, string],
+    ];
+    return {
+      signature: String(signature),
+      count: Number(count),
+      firstFailedAt: Number(first),
+      lastFailedAt: Number(last),
+      processorType,
+      code,
+      sample: { groupId, jobId, message },
+    };
+  });
+}
 
 /** Newest first. */
 export async function listLetters(

@@ -128,7 +128,12 @@ export const BULK_SCRIPTS = {
     '{cursor or 0, cursor behind it, JSON of a DeadLetter, …}',
     values,
   ),
-  listSignatures: verb('list-signatures', ['key', 'tenant'], '{signature, count, lastFailedAt, …}', values),
+  listSignatures: verb(
+    'list-signatures',
+    ['key', 'tenant', 'max', 'cursor'],
+    '{cursor or 0, signature, count, firstFailedAt, lastFailedAt, processorType, code, groupId, jobId, message, …}',
+    values,
+  ),
   claimAggregation: verb(
     'claim-aggregation',
     ['key', 'token', 'ttlMs', 'looksMax', 'any', 'types...'],
@@ -140,6 +145,12 @@ export const BULK_SCRIPTS = {
     'read-results',
     ['key', 'limit', 'cursor'],
     '{cursor or -1, results as 3 lines each…}',
+    values,
+  ),
+  findResult: verb(
+    'find-result',
+    ['key', 'jobId', 'max', 'cursor'],
+    '{cursor or 0} | {0, result as 3 lines}',
     values,
   ),
   finishAggregation: verb('finish-aggregation', ['key', 'round', 'token', 'data'], 'done | lost', String),
@@ -166,6 +177,7 @@ export const BULK_SCRIPTS = {
   readGroup: verb('read-group', ['key'], 'JSON of a GroupView | nil', text),
   readResult: verb('read-result', ['key', 'round'], 'JSON of the raw numbers | nil', text),
   readJob: verb('read-job', ['key', 'jobId'], 'JSON of a JobView | nil', text),
+  listActiveGroups: verb('list-active-groups', ['limit'], '{JSON of a GroupView, …}', values),
   listGroups: verb(
     'list-groups',
     ['tenant', 'tenantId', 'status', 'limit', 'cursor', 'scanMax'],

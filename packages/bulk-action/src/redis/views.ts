@@ -28,6 +28,10 @@ export const redisViews = (link: EngineLink): StoreViews => ({
     const { marks: _, ...page } = await listGroups(link, filter, limit, cursor);
     return page;
   },
+  async activeGroups(limit) {
+    const texts = await link.run('listActiveGroups', { limit });
+    return texts.map((text) => JSON.parse(String(text)) as GroupView);
+  },
   async jobs(key, { state }, limit, cursor) {
     const [next, ...items] = await link.run('listJobs', {
       key,

@@ -74,7 +74,8 @@ export const mergeInstances = (shards: readonly (readonly InstanceView[])[]): In
 
 /**
  * The causes of dead letters, the most frequent first.
- * @param shards - of each, all of them: one that is rare in each may be frequent in all.
+ * @param shards - of each shard or part of a list, all of them: one that is rare in each may be frequent in all. What fails in the same
+ * millisecond as another is later in a later one.
  * @param limit - how many to show.
  */
 export const mergeSignatures = (
@@ -83,9 +84,9 @@ export const mergeSignatures = (
 ): DeadLetterSignature[] =>
   grouped(shards, ({ signature }) => signature)
     .map((same) => ({
-      signature: (same[0] as DeadLetterSignature).signature,
+      ...same.reduce((last, one) => (one.lastFailedAt >= last.lastFailedAt ? one : last)),
       count: sum(same.map(({ count }) => count)),
-      lastFailedAt: Math.max(...same.map(({ lastFailedAt }) => lastFailedAt)),
+      firstFailedAt: Math.min(...same.map(({ firstFailedAt }) => firstFailedAt)),
     }))
     .sort((a, b) => b.count - a.count || (a.signature < b.signature ? -1 : 1))
     .slice(0, limit);

@@ -74,6 +74,12 @@ export function shardedAggregations(shards: Shards, places: Places): Aggregation
         ({ aggregations }) => aggregations.page(key, limit, cursor),
         ({ items, cursor: next }) => items.length === 0 && next === undefined,
       ),
+    find: (key, jobId, max, cursor) =>
+      places.at(
+        key,
+        ({ aggregations }) => aggregations.find(key, jobId, max, cursor),
+        ({ found, cursor: next }) => found === undefined && next === undefined,
+      ),
     finish: (key, round, token, data) =>
       places.at(
         key,

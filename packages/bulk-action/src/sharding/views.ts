@@ -29,6 +29,10 @@ export function shardedViews(
       });
       return mergePages(positions, pages, limit, ({ createdAt }) => createdAt);
     },
+    async activeGroups(limit) {
+      const groups = (await shards.all(({ views }) => views.activeGroups(limit))).flat();
+      return groups.sort((a, b) => b.createdAt - a.createdAt).slice(0, limit);
+    },
     jobs: (key, filter, limit, cursor) =>
       places.at(
         key,

@@ -54,6 +54,11 @@ describe('results added up', () => {
       { fields: { groupId: 'acme/g', traceId } },
     ]);
     expect((await engine.aggregator.listResults('acme/g', { limit: 2 })).items).toHaveLength(2);
+    const one = await engine.aggregator.findResult('acme/g', 'SUM3');
+    expect(one).toMatchObject({ jobId: 'SUM3', data: 3 });
+    expect(await engine.aggregator.findResult('acme/g', 'none')).toBeUndefined();
+    expect(await engine.aggregator.findResult('nowhere', 'j3')).toBeUndefined();
+    await expect(engine.aggregator.findResult('acme/g', 'no/id')).rejects.toMatchObject(code('ID_INVALID'));
     await expect(engine.aggregator.listResults('nowhere')).rejects.toMatchObject(code('GROUP_NOT_FOUND'));
   });
 

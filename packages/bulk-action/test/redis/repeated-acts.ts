@@ -284,6 +284,7 @@ const LOOKS = {
   readResult: [look(({ store }) => store.views.result('t/dead'))],
   readJob: [look(({ store }) => store.views.job('t/work', 'j0'))],
   listGroups: [look(({ store }) => store.views.groups({}, 2))],
+  listActiveGroups: [look(({ store }) => store.views.activeGroups(2))],
   listJobs: [look(({ store }) => store.views.jobs('t/work', {}, 3))],
   readTenants: [
     look(({ store }) => store.views.tenant('t'), 'one'),

@@ -92,4 +92,13 @@ export const AGGREGATION_ACTS = {
       act: ({ store }) => store.aggregations.page('t/sum', 1),
     },
   ],
+  findResult: [
+    {
+      what: 'look',
+      again: 'same',
+      idle: true,
+      before: aggregate,
+      act: ({ store }) => store.aggregations.find('t/sum', 'j0', 9),
+    },
+  ],
 } satisfies Partial<Record<ScriptName, readonly Act[]>>;

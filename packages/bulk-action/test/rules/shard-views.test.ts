@@ -56,10 +56,14 @@ describe('bulk-action BA-16: what several shards show together', () => {
   });
 
   it('bulk-action BA-8: what is rare in each shard may be the most frequent in all', () => {
-    const of = (signature: string, count: number, lastFailedAt: number) => ({
-      signature,
-      count,
-      lastFailedAt,
+    const of = (
+      signature: string,
+      count: number,
+      lastFailedAt: number,
+      firstFailedAt = lastFailedAt - 1,
+    ) => ({
+      ...{ signature, count, firstFailedAt, lastFailedAt, processorType: 'mail', code: 'DOWN' },
+      sample: { groupId: 'g', jobId: `${signature}${lastFailedAt}`, message: 'it is down' },
     });
     const merged = mergeSignatures(
       [
@@ -68,7 +72,9 @@ describe('bulk-action BA-16: what several shards show together', () => {
       ],
       2,
     );
-    expect(merged).toEqual([of('b', 8, 9), of('a', 5, 1)]);
+    expect(merged).toEqual([of('b', 8, 9, 6), of('a', 5, 1)]);
+    const later = { ...of('b', 1, 9), code: 'LATER' };
+    expect(mergeSignatures([[of('b', 1, 9)], [later]], 1)).toEqual([{ ...later, count: 2 }]);
   });
 
   it('bulk-action BA-16: resources are added by name, and one without a limit anywhere has none', () => {

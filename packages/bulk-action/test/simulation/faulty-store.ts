@@ -12,6 +12,7 @@ const MEMBERS = {
     'result',
     'job',
     'groups',
+    'activeGroups',
     'jobs',
     'tenant',
     'fairness',
@@ -25,7 +26,7 @@ const MEMBERS = {
   upkeep: ['sweep'],
   watch: ['look', 'reconcile'],
   deadLetters: ['list', 'signatures', 'redrive', 'purge'],
-  aggregations: ['claim', 'claimGroup', 'renew', 'page', 'finish', 'fail'],
+  aggregations: ['claim', 'claimGroup', 'renew', 'page', 'find', 'finish', 'fail'],
   instances: ['heartbeat', 'leave', 'list'],
   once: ['begin', 'renew', 'finish', 'release'],
 } as const satisfies { readonly [P in Port]: readonly (keyof BulkStore[P])[] };

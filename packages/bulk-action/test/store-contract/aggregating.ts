@@ -75,6 +75,62 @@ export function gathering(open: OpenStore): void {
     expect(await resultsOf(harness, '/nowhere')).toEqual([]);
   });
 
+  it('the result of one job is found among those of its group, a part of them at a time', async () => {
+    const harness = await open();
+    const { leases, aggregations } = harness.store;
+    const ids = ['j', ...numbers(118).map((n) => `j${n}`), 'm'];
+    await fill(
+      harness,
+      group('/g'),
+      ids.map((id) => job(id, id === 'm' ? { processorType: 'mail j1' } : {})),
+    );
+    const taken = await new Instance(harness).take(ids.length);
+    expect(taken).toHaveLength(ids.length);
+    // Those of j117 are nobody's, so nothing of it is kept.
+    for (const lease of taken)
+      await leases.settle([
+        lease.jobId === 'j117'
+          ? success(lease)
+          : result(lease, lease.jobId === 'm' ? undefined : `"${lease.jobId}"`),
+      ]);
+    const find = async (jobId: string, max: number) => {
+      let looks = 0;
+      let cursor: string | undefined;
+      do {
+        looks++;
+        const look = await aggregations.find('/g', jobId, max, cursor);
+        if (look.found) return { ...look.found, looks };
+        cursor = look.cursor;
+      } while (cursor !== undefined);
+      return { looks };
+    };
+    expect(await find('m', 500)).toEqual({ jobId: 'm', processorType: 'mail j1', looks: 1 });
+    for (const jobId of ['j', 'j1', 'j11', 'j60', 'j116'])
+      expect(await find(jobId, 500)).toEqual({ jobId, processorType: 'work', data: `"${jobId}"`, looks: 1 });
+    // The first is the last that is looked at, and nothing is left to look at behind it.
+    expect(await find('j', 60)).toMatchObject({ data: '"j"', looks: 2 });
+    expect(await find('j', 7)).toMatchObject({ data: '"j"', looks: 17 });
+    expect(await find('j117', 60)).toEqual({ looks: 2 });
+    expect(await find('none', 119)).toEqual({ looks: 1 });
+    expect(await aggregations.find('/nowhere', 'j', 10)).toEqual({});
+    expect(await aggregations.find('/nowhere', 'j', 10, '900')).not.toHaveProperty('found');
+  });
+
+  it('the result of a job that was sent back is that of its last try', async () => {
+    const harness = await open();
+    const { leases, aggregations, deadLetters, groups } = harness.store;
+    await fill(harness, group('/g'), 2);
+    await groups.seal('/g');
+    const [a, b] = await new Instance(harness).exactly(2);
+    await leases.settle([deadly(a), { ...success(b), outcome: { kind: 'success', data: '1' } }]);
+    expect(await aggregations.find('/g', a.jobId, 10)).toEqual({});
+    await deadLetters.redrive({ key: '/g' }, 10);
+    const [again] = await new Instance(harness).exactly(1);
+    await leases.settle([{ ...success(again), outcome: { kind: 'success', data: '2' } }]);
+    expect((await aggregations.find('/g', a.jobId, 10)).found).toMatchObject({ data: '2' });
+    expect((await aggregations.find('/g', b.jobId, 10)).found).toMatchObject({ data: '1' });
+  });
+
   it('what is plain leaves nothing; data is kept though nobody asks for an aggregation', async () => {
     const harness = await open();
     await fill(harness, group('/g'), 2);

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { LeasedJob } from '../../src/lease.js';
 import {
   countsOf,
   deadly,
@@ -6,12 +7,14 @@ import {
   fill,
   group,
   Instance,
+  job,
   jobOf,
   jobs,
   listed,
   type OpenStore,
   placeOf,
   retry,
+  SLACK_MS,
   type StoreHarness,
   settle,
   succeed,
@@ -122,6 +125,56 @@ export function signing(open: OpenStore): void {
     ]);
     expect(names(await deadLetters.signatures({ key: 'b/g' }, 10))).toEqual([['rare', 4]]);
     expect(await deadLetters.signatures({ tenant: 'none' }, 10)).toEqual([]);
+  });
+
+  it('signatures: first and last failure, and the last one as a sample', async () => {
+    const harness = await open();
+    const { leases, deadLetters, groups } = harness.store;
+    const began = await harness.now();
+    await fill(harness, group('a/g'), [job('j0'), job('j1', { processorType: 'mail' }), job('j2')]);
+    const instance = new Instance(harness);
+    const die = async (id: string, message: string) => {
+      const lease = taken.find(({ jobId }) => jobId === id) as LeasedJob;
+      const error = { code: `CODE_${id}`, message };
+      await leases.settle([failure(lease, { dead: true, signature: 'same', error })]);
+      await harness.advance(10_000);
+    };
+    const taken = await instance.take(3);
+    await die('j2', 'the first');
+    await die('j0', 'the second');
+    await die('j1', 'grün "3"');
+    const cause = async () => (await deadLetters.signatures({}, 10))[0];
+    expect(await cause()).toMatchObject({
+      ...{ signature: 'same', count: 3, processorType: 'mail', code: 'CODE_j1' },
+      sample: { groupId: 'a/g', jobId: 'j1', message: 'grün "3"' },
+    });
+    const first = await cause();
+    expect((first?.firstFailedAt ?? 0) - began).toBeLessThan(SLACK_MS);
+    expect((first?.lastFailedAt ?? 0) - (first?.firstFailedAt ?? 0)).toBeGreaterThanOrEqual(20_000);
+    expect((first?.lastFailedAt ?? 0) - (first?.firstFailedAt ?? 0)).toBeLessThan(20_000 + SLACK_MS);
+    // What is no longer there does not count.
+    await groups.pause('a/g');
+    await deadLetters.redrive({ key: 'a/g', jobId: 'j2' }, 1);
+    await deadLetters.purge({ key: 'a/g', jobId: 'j1' }, 1);
+    const left = await cause();
+    expect(left).toMatchObject({ count: 1, code: 'CODE_j0', sample: { jobId: 'j0', message: 'the second' } });
+    expect(left?.firstFailedAt).toBe(left?.lastFailedAt);
+  });
+
+  it('signatures: more letters than one step looks at', async () => {
+    const harness = await open();
+    const { deadLetters, leases } = harness.store;
+    await fill(harness, group('a/g'), 508);
+    const taken = await new Instance(harness).take(508);
+    await leases.settle(taken.map((lease) => deadly(lease, 'often')));
+    await harness.advance(10);
+    await withDead(harness, 'a/h', 3, { signature: 'rare' });
+    await withDead(harness, 'b/g', 2, { signature: 'often' });
+    expect(await deadLetters.signatures({}, 10)).toMatchObject([
+      { signature: 'often', count: 510, sample: { groupId: 'b/g' } },
+      { signature: 'rare', count: 3, sample: { groupId: 'a/h' } },
+    ]);
+    expect(await deadLetters.signatures({ tenant: 'a' }, 1)).toMatchObject([{ count: 508 }]);
   });
 }
 

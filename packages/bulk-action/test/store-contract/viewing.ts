@@ -69,6 +69,25 @@ export function listing(open: OpenStore): void {
     expect(await ids({ tenant: 'none' })).toEqual([]);
     expect((await views.groups({}, 4)).items.length).toBeLessThanOrEqual(4);
   });
+
+  it('active groups: neither ended nor paused, about the newest of many', async () => {
+    const harness = await open();
+    const { groups, views } = harness.store;
+    for (const n of numbers(7)) {
+      await groups.create(group(`b/g${n}`));
+      await harness.advance(SLACK_MS);
+    }
+    await groups.cancel('b/g3');
+    await groups.seal('b/g1');
+    await groups.pause('b/g5');
+    const ids = async (limit: number) => (await views.activeGroups(limit)).map(({ id }) => id);
+    expect(await ids(10)).toEqual(['b/g6', 'b/g4', 'b/g2', 'b/g0']);
+    expect(await ids(2)).toEqual(['b/g6', 'b/g4']);
+    await groups.resume('b/g5');
+    const [first] = await views.activeGroups(10);
+    expect(first).toEqual(await views.group(`b/${first?.id.slice(2)}`));
+    expect((await ids(10)).sort()).toEqual(['b/g0', 'b/g2', 'b/g4', 'b/g5', 'b/g6']);
+  });
 }
 
 /** Jobs of a group. */

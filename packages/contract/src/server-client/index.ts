@@ -10,6 +10,7 @@ export type { ServerEvent } from '../client/read-events.js';
 export type { BodyPieces } from '../client/request-body.js';
 export type { Problem } from '../problem.js';
 export type { AnswerOf, RequestOf } from '../routes.js';
+export { VIEWS, type ViewId } from '../views.js';
 export {
   type CallRequest,
   createServerClient,

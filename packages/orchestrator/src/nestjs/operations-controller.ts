@@ -71,8 +71,8 @@ export class OperationsController {
   /** `GET`: a page of operations, newest first. */
   async list(query: unknown, request: HttpRequest): Promise<OperationPage> {
     const scope = await this.#host.scopeOf(request);
-    const { filter, page } = readList(query);
-    const { items, cursor } = await this.#host.operations.list({ ...filter, ...scope }, page);
+    const { filter, page } = readList(query, scope);
+    const { items, cursor } = await this.#host.operations.list(filter, page);
     return { items: items.map(operationBody), cursor: cursor ?? null };
   }
 

@@ -10,7 +10,7 @@ import { printable, traceIdOf } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
 import type { CommandInput, OperationFilter } from '../model.js';
 import { OpId } from '../op-id.js';
-import type { OperationPageRequest } from '../operations.js';
+import type { OperationPageRequest, TenantScope } from '../operations.js';
 import { secondsToMs } from '../rules/prefer.js';
 
 /** What a submit asks for. */
@@ -57,12 +57,20 @@ export function readWait(query: unknown): number {
 /**
  * Reads the query of a list.
  * @param query - anything.
- * @throws MillraceError `REQUEST_INVALID`.
+ * @param scope - whose operations the caller may see.
+ * @throws MillraceError `REQUEST_INVALID`, also for another tenant than the caller's.
  */
-export function readList(query: unknown): { filter: OperationFilter; page: OperationPageRequest } {
-  const { limit, cursor, deadLetter, ...rest } = checked(ListQuery, query);
+export function readList(
+  query: unknown,
+  scope: TenantScope,
+): { filter: OperationFilter; page: OperationPageRequest } {
+  const { limit, cursor, deadLetter, tenant = scope.tenant, ...rest } = checked(ListQuery, query);
+  if (scope.tenant !== undefined && tenant !== scope.tenant)
+    throw refusal('REQUEST_INVALID', [
+      { field: 'tenant', message: 'must be left out, or be the tenant of the key' },
+    ]);
   const isDeadLetter = deadLetter === undefined ? undefined : deadLetter === 'true';
-  return { filter: { ...rest, deadLetter: isDeadLetter }, page: { limit, cursor } };
+  return { filter: { ...rest, tenant, deadLetter: isDeadLetter }, page: { limit, cursor } };
 }
 
 /**

@@ -302,6 +302,11 @@ it('orchestrator FR-5: tenants are apart: same keys, own operations; another one
   expect(await opIds(b)).toEqual([ofB.opId]);
   // Somebody who belongs to no tenant sees all of them.
   expect(await opIds(all)).toEqual([ofB.opId, ofA.opId]);
+  expect((await all.list({ tenant: 'a' })).items).toMatchObject([{ opId: ofA.opId }]);
+  expect((await all.list({ tenant: '' })).items).toEqual([]);
+  expect((await a.list({ tenant: 'a' })).items).toMatchObject([{ opId: ofA.opId }]);
+  for (const tenant of ['b', ''])
+    await expect(a.list({ tenant })).rejects.toMatchObject({ code: 'REQUEST_INVALID', status: 400 });
   expect(await all.status(ofA.opId)).toMatchObject({ tenant: 'a' });
 });
 

@@ -29,6 +29,9 @@ import type { ChatRuntime, ChatSessionStore } from './ports.js';
 import { TenantRoom } from './tenant-room.js';
 import { turnFields } from './turn-fields.js';
 
+/** Of how many turns of a session that have not ended anybody is told. */
+export const OPEN_TURNS_MAX = 20;
+
 /** What a ChatService works with; all but the runtime has a default. */
 export interface ChatServiceDependencies {
   /** What answers. */
@@ -138,14 +141,14 @@ export class ChatService implements Service {
   }
 
   /**
-   * A tenant's sessions, the newest first.
-   * @param query - the tenant; `limit` at most and by default `listMax`.
+   * Sessions, the newest first.
+   * @param query - of one tenant ('' for none), or of all without it; `limit` at most and by default `listMax`.
    * @throws MillraceError `OPTION_INVALID` for a limit that is no integer from 1.
    */
   async listSessions(
     query: ChatCaller & { readonly limit?: number | undefined } = {},
   ): Promise<readonly ChatSession[]> {
-    const { tenant = NO_TENANT, limit = this.#options.listMax } = query;
+    const { tenant, limit = this.#options.listMax } = query;
     if (!(Number.isSafeInteger(limit) && limit >= 1)) {
       const details = { owner: 'ChatService', option: 'limit', expected: 'an integer ≥ 1', given: limit };
       throw FOUNDATION_ERRORS.create('OPTION_INVALID', details);
@@ -175,6 +178,20 @@ export class ChatService implements Service {
    */
   async messages(sessionId: string, caller?: ChatCaller): Promise<readonly ChatMessage[]> {
     return this.#store.messages(await this.session(sessionId, caller));
+  }
+
+  /**
+   * The turns of a session that run or wait, in their order. Asked before the messages, nothing is missed: an answer stands there before its
+   * turn ends.
+   * @param sessionId - the session.
+   * @param caller - who asks.
+   * @returns at most `OPEN_TURNS_MAX`.
+   * @throws MillraceError `CHAT_SESSION_NOT_FOUND`, `ID_INVALID`.
+   */
+  async openTurns(sessionId: string, caller?: ChatCaller): Promise<readonly ChatTaskView[]> {
+    const session = await this.session(sessionId, caller);
+    const open = this.#tasks.openTasks(formatScopedId(session), OPEN_TURNS_MAX);
+    return open.map((task) => asChatTask(session.id, task));
   }
 
   /**

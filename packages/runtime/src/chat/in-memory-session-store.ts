@@ -106,9 +106,16 @@ export class InMemoryChatSessionStore implements ChatSessionStore {
     return this.#find(session)?.session;
   }
 
-  async list({ tenant, limit }: { readonly tenant: string; readonly limit: number }): Promise<ChatSession[]> {
-    const conversations = this.#holdings.get(tenant)?.conversations.values() ?? [];
-    return [...conversations]
+  async list({
+    tenant,
+    limit,
+  }: {
+    readonly tenant?: string | undefined;
+    readonly limit: number;
+  }): Promise<ChatSession[]> {
+    const holdings = tenant === undefined ? [...this.#holdings.values()] : [this.#holdings.get(tenant)];
+    return holdings
+      .flatMap((holding) => [...(holding?.conversations.values() ?? [])])
       .map(({ session }) => session)
       .reverse()
       .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime())

@@ -9,6 +9,7 @@ export {
   ChatService,
   type ChatServiceDependencies,
   type NewChatSession,
+  OPEN_TURNS_MAX,
 } from './chat-service.js';
 export {
   DEMO_CHAT_RUNTIME_DEFAULTS,

@@ -33,8 +33,11 @@ export interface ChatSessionStore {
   create(session: ChatSession): Promise<ChatSession>;
   /** One session, or undefined. */
   find(session: ScopedId): Promise<ChatSession | undefined>;
-  /** A tenant's sessions, the newest first, at most `limit`. */
-  list(query: { readonly tenant: string; readonly limit: number }): Promise<readonly ChatSession[]>;
+  /** Sessions of one tenant, or of all where none is named, the newest first, at most `limit`. */
+  list(query: {
+    readonly tenant?: string | undefined;
+    readonly limit: number;
+  }): Promise<readonly ChatSession[]>;
   /**
    * Adds a message: a user's at the end, an answer right behind the user's message of the same task.
    * @returns false when the session is gone.

@@ -17,6 +17,8 @@ const ACTIVE: Place<never> = { at: 'active' };
 export class Lanes<T extends { readonly key: string }> {
   /** What waits behind the ready or active task of a key. A key with neither has no entry. */
   readonly #lanes = new Map<string, LinkedList<T>>();
+  /** The ready or active task of each key. */
+  readonly #heads = new Map<string, T>();
   readonly #ready = new LinkedList<T>();
   readonly #places = new Map<T, Place<T>>();
   #activeCount = 0;
@@ -99,6 +101,16 @@ export class Lanes<T extends { readonly key: string }> {
     this.#advance(task.key);
   }
 
+  /**
+   * The tasks of a lane, in the order in which they run.
+   * @param key - the lane.
+   */
+  *of(key: string): IterableIterator<T> {
+    const head = this.#heads.get(key);
+    if (head) yield head;
+    yield* this.#lanes.get(key)?.values() ?? [];
+  }
+
   /** Every task in a lane, in no particular order. */
   tasks(): IterableIterator<T> {
     return this.#places.keys();
@@ -106,11 +118,16 @@ export class Lanes<T extends { readonly key: string }> {
 
   #advance(key: string): void {
     const next = this.#lanes.get(key)?.shift();
-    if (next) this.#makeReady(next);
-    else this.#lanes.delete(key);
+    if (next) {
+      this.#makeReady(next);
+      return;
+    }
+    this.#lanes.delete(key);
+    this.#heads.delete(key);
   }
 
   #makeReady(task: T): void {
+    this.#heads.set(task.key, task);
     this.#places.set(task, { at: 'ready', link: this.#ready.push(task) });
   }
 }

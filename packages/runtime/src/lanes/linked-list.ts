@@ -35,6 +35,11 @@ export class LinkedList<T> {
     return link;
   }
 
+  /** The values, oldest first. */
+  *values(): IterableIterator<T> {
+    for (let link = this.#first; link; link = link.next) yield link.value;
+  }
+
   /** Takes the oldest value out. */
   shift(): T | undefined {
     const link = this.#first;

@@ -184,6 +184,22 @@ export class TaskManager<I, R = unknown> implements Service {
   }
 
   /**
+   * The tasks of a key that have not ended, in the order in which they run.
+   * @param key - the lane.
+   * @param max - at most so many.
+   */
+  openTasks(key: string, max: number): readonly TaskView[] {
+    const open: TaskView[] = [];
+    for (const task of this.#lanes.of(key)) {
+      if (open.length >= max) break;
+      const view = task.view();
+      // A cancelled one holds its lane until its handler has ended.
+      if (view.endedAt === undefined) open.push(view);
+    }
+    return open;
+  }
+
+  /**
    * What a completed task wrote and returned.
    * @param id - the task.
    * @throws MillraceError `TASK_NOT_FOUND`, `TASK_PENDING` before its end, `TASK_FAILED` (with what the handler threw as

@@ -1,38 +1,15 @@
-import { seededRng } from '@millrace/foundation';
-import { latch, ManualClock, recordingLogger } from '@millrace/testkit';
+import { latch, recordingLogger } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { ChatService, type ChatServiceDependencies } from '../../src/chat/chat-service.js';
+import { describe, expect, it } from 'vitest';
+import { ChatService } from '../../src/chat/chat-service.js';
 import { InMemoryChatSessionStore } from '../../src/chat/in-memory-session-store.js';
 import type { ChatMessage } from '../../src/chat/model.js';
-import type { ChatRuntime, ChatTurn } from '../../src/chat/ports.js';
+import type { ChatRuntime } from '../../src/chat/ports.js';
 import { ERRORS } from '../../src/errors.js';
-import { brief, collect, Steps, thrownBy } from '../lanes/tools.js';
+import { brief, collect, thrownBy } from '../lanes/tools.js';
+import { startChat } from './start-chat.js';
 
 leakCheck();
-
-/** Answers `message` with `re: message`, in two tokens, when told; remembers what it was asked. */
-async function startChat(given: Partial<ChatServiceDependencies> = {}, options = {}) {
-  const clock = new ManualClock();
-  const steps = new Steps();
-  const turns: ChatTurn[] = [];
-  const runtime = {
-    async *processEnqueuedTurn(turn: ChatTurn) {
-      turns.push(turn);
-      yield 're: ';
-      await steps.run(turn.message);
-      yield turn.message;
-    },
-  };
-  const chat = new ChatService({ runtime, clock, rng: seededRng(3), ...given }, options);
-  await chat.start();
-  onTestFinished(async () => {
-    const stopped = chat.stop();
-    await clock.advance(60_000);
-    await stopped;
-  });
-  return { chat, clock, steps, turns, settle: () => clock.advance(0) };
-}
 
 const said = (messages: readonly ChatMessage[]) => messages.map(({ role, content }) => `${role}: ${content}`);
 
@@ -285,7 +262,8 @@ describe('ChatService', () => {
       });
     }
     expect(await chat.listSessions({ tenant: 'acme' })).toEqual([mine]);
-    expect(await chat.listSessions()).toEqual([]);
+    expect(await chat.listSessions({ tenant: '' })).toEqual([]);
+    expect((await chat.listSessions()).map(({ tenant }) => tenant).sort()).toEqual(['acme', 'other']);
     // Taken in this tenant: the session that is there.
     expect(await chat.createSession({ sessionId: 's', tenant: 'acme', traceparent: 'x' })).toBe(mine);
     for (const sessionId of ['', 'a/b']) {
