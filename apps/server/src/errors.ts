@@ -133,4 +133,9 @@ export const ERRORS = defineErrors('server', {
     status: 404,
     retryable: false,
   },
+  PAGE_NOT_BUILT: {
+    message: 'The page is not built; run `npm run build` in the repository. The API works without it',
+    status: 404,
+    retryable: false,
+  },
 });

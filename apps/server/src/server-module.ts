@@ -24,6 +24,7 @@ import { MetricsController } from './metrics/metrics-controller.js';
 import { BatchesController } from './outbox/batches-controller.js';
 import { DagsController } from './outbox/dags-controller.js';
 import { SchedulesController } from './outbox/schedules-controller.js';
+import { PageController } from './page/page-controller.js';
 import { CallerController } from './security/caller-controller.js';
 
 /** The root of the application. */
@@ -63,6 +64,7 @@ const API: readonly Type[] = [
   DemoController,
   CallerController,
   DocsController,
+  PageController,
   BatchesController,
   SubmitController,
   GroupsController,

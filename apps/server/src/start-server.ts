@@ -24,6 +24,7 @@ import { listenError, requireFreePort } from './http/free-port.js';
 import { Streams } from './http/streams.js';
 import { nestLog, partLog } from './log.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
+import { PAGE_FOLDER } from './page/page-files.js';
 import { ApiKeys } from './security/api-keys.js';
 import { requireKeys } from './security/require-keys.js';
 import { ServerModule } from './server-module.js';
@@ -45,6 +46,8 @@ export interface StartOptions {
   readonly log: Pino;
   /** Instead of the module that the settings name. */
   readonly app?: App | undefined;
+  /** Where the page is that it serves; that of this package unless given. */
+  readonly pageFolder?: string | undefined;
   /** Ends the start: at once where it waits for backends, else when the present step is over. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -87,6 +90,7 @@ export async function startServer(config: ServerConfig, options: StartOptions): 
       .integer(0, 2 ** 32 - 1)
       .toString(36)}`,
     version: VERSION,
+    pageFolder: options.pageFolder ?? PAGE_FOLDER,
   };
   try {
     signal?.throwIfAborted();

@@ -38,13 +38,15 @@ export interface TestServer extends AsyncDisposable, RunningServer {
 /** What a test wants of its server. */
 export interface ServeOptions extends GivenServerConfig {
   readonly application?: App | undefined;
+  /** Of a built page. */
+  readonly pageFolder?: string | undefined;
 }
 
 /**
  * Starts a whole server in this process, on a PostgreSQL of its own and with bulk jobs in memory unless `redisUrl` says where; on a free port.
  * @param options - settings, and the application.
  */
-export async function serve({ application, ...given }: ServeOptions = {}): Promise<TestServer> {
+export async function serve({ application, pageFolder, ...given }: ServeOptions = {}): Promise<TestServer> {
   const sandbox = given.databaseUrl === undefined ? await migratedSandbox() : undefined;
   const databaseUrl = given.databaseUrl ?? (sandbox?.url as string);
   const lines: string[] = [];
@@ -58,7 +60,7 @@ export async function serve({ application, ...given }: ServeOptions = {}): Promi
   const write = (line: string) => lines.push(line) > 0;
   const log = createLog({ level: config.logLevel, secrets: [], destination: { write } });
   try {
-    const server = await startServer(config, { log, app: application });
+    const server = await startServer(config, { log, app: application, pageFolder });
     return {
       ...server,
       databaseUrl,

@@ -1,5 +1,6 @@
 import type {
   DeadLetter,
+  DeadLetterSignature,
   Explanation,
   GroupProgress,
   GroupResult,
@@ -10,6 +11,7 @@ import type {
 } from '@millrace/bulk-action';
 import type {
   DeadLetterBody,
+  DeadLetterSignatureBody,
   ExplanationBody,
   GroupBody,
   GroupResultBody,
@@ -157,6 +159,18 @@ export const deadLetterBody = (caller: Who, letter: DeadLetter): DeadLetterBody 
   ...letter,
   job: jobBody(caller, letter.job),
   failedAt: iso(letter.failedAt),
+});
+
+/**
+ * Dead letters of one cause.
+ * @param caller - who asks.
+ * @param cause - the cause.
+ */
+export const signatureBody = (caller: Who, cause: DeadLetterSignature): DeadLetterSignatureBody => ({
+  ...cause,
+  firstFailedAt: iso(cause.firstFailedAt),
+  lastFailedAt: iso(cause.lastFailedAt),
+  sample: { ...cause.sample, groupId: shownId(caller, cause.sample.groupId) },
 });
 
 /**

@@ -11,7 +11,7 @@ import { ERRORS } from '../errors.js';
 import { callerCaused } from '../http/as-request-error.js';
 import { Ask, type Asked, Serve } from '../http/asked.js';
 import type { Caller } from '../security/caller.js';
-import { deadLetterBody, iso, pageBody } from './bodies.js';
+import { deadLetterBody, pageBody, signatureBody } from './bodies.js';
 import { groupRef } from './group-ref.js';
 
 const { listDeadLetters: LIST, redriveDeadLetters: REDRIVE, purgeDeadLetters: PURGE } = BULK_ROUTES;
@@ -37,9 +37,7 @@ export class DeadLettersController {
     const groupId = query.groupId === undefined ? undefined : groupRef(caller, query.groupId);
     if (groupBy === 'signature') {
       const causes = await callerCaused(() => this.#letters.signatures({ groupId, tenant }, { limit }));
-      return {
-        signatures: causes.map((cause) => ({ ...cause, lastFailedAt: iso(cause.lastFailedAt) })),
-      };
+      return { signatures: causes.map((cause) => signatureBody(caller, cause)) };
     }
     const filter = { groupId, jobId, signature, tenant };
     const page = await callerCaused(() => this.#letters.list(filter, { limit, cursor }));
@@ -83,7 +81,8 @@ function selectionsOf(
   { ids, groupId, signature, all }: DeadLetterSelection,
 ): readonly Selection[] {
   const { tenant } = caller;
-  if (groupId !== undefined) return [{ groupId: groupRef(caller, groupId) }];
+  if (groupId !== undefined)
+    return [{ groupId: groupRef(caller, groupId), ...(signature !== undefined && { signature }) }];
   if (signature !== undefined) return [{ signature, tenant }];
   if (all) return [{ all, tenant }];
   const named = (ids ?? []).map((id) => ({ groupId: groupRef(caller, id.groupId), jobId: id.jobId }));

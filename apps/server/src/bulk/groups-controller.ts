@@ -4,17 +4,22 @@ import {
   type GroupBody,
   type GroupChangeAnswer,
   type GroupPage,
+  type GroupProgressBody,
   type GroupResultBody,
 } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { ERRORS } from '../errors.js';
+import { DatabaseTime } from '../fleet/database-time.js';
+import { ProgressStore } from '../fleet/progress-store.js';
 import { callerCaused } from '../http/as-request-error.js';
 import { Ask, type Asked, Serve } from '../http/asked.js';
 import { meantTenant } from '../http/meant-tenant.js';
+import { shownId } from '../http/scope.js';
 import type { Caller } from '../security/caller.js';
-import { groupBody, pageBody, resultBody } from './bodies.js';
+import { groupBody, iso, pageBody, resultBody } from './bodies.js';
 import { groupPatch } from './given.js';
 import { groupRef } from './group-ref.js';
+import { progressPoints } from './rules/progress-points.js';
 
 const {
   listGroups: LIST,
@@ -22,6 +27,7 @@ const {
   changeGroup: CHANGE,
   cancelGroup: CANCEL,
   getGroupResult: RESULT,
+  getGroupProgress: PROGRESS,
   sealGroup: SEAL,
 } = BULK_ROUTES;
 
@@ -29,13 +35,23 @@ const {
 @Controller()
 export class GroupsController {
   readonly #service: BulkActionService;
+  readonly #progress: ProgressStore;
+  readonly #time: DatabaseTime;
 
   /**
    * Called by Nest.
    * @param service - looks at groups and changes them.
+   * @param progress - knows how far they were.
+   * @param time - of the database: points are written in it.
    */
-  constructor(@Inject(BulkActionService) service: BulkActionService) {
+  constructor(
+    @Inject(BulkActionService) service: BulkActionService,
+    @Inject(ProgressStore) progress: ProgressStore,
+    @Inject(DatabaseTime) time: DatabaseTime,
+  ) {
     this.#service = service;
+    this.#progress = progress;
+    this.#time = time;
   }
 
   /** See the route. */
@@ -83,6 +99,17 @@ export class GroupsController {
     if (result) return resultBody(caller, result);
     const { status } = await this.#service.getGroup(groupId);
     throw ERRORS.create('RESULT_PENDING', { group: params.groupId, status });
+  }
+
+  /** See the route. */
+  @Serve(PROGRESS)
+  async progress(@Ask() { params, caller }: Asked<typeof PROGRESS>): Promise<GroupProgressBody> {
+    const group = await this.#service.getGroup(groupRef(caller, params.groupId));
+    const points = progressPoints(group, await this.#progress.read(group), this.#time.now());
+    return {
+      groupId: shownId(caller, group.id),
+      points: points.map((point) => ({ ...point, at: iso(point.at) })),
+    };
   }
 
   /** See the route. */

@@ -1,5 +1,5 @@
-import { BulkActionService } from '@millrace/bulk-action/nestjs';
-import { BULK_ROUTES, type ExplanationBody, type JobBody, type JobPage } from '@millrace/contract';
+import { AggregatorService, BulkActionService } from '@millrace/bulk-action/nestjs';
+import { BULK_ROUTES, type ExplanationBody, type JobDetailBody, type JobPage } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { callerCaused } from '../http/as-request-error.js';
 import { Ask, type Asked, Serve } from '../http/asked.js';
@@ -12,13 +12,19 @@ const { listJobs: LIST, getJob: GET, explainJob: EXPLAIN } = BULK_ROUTES;
 @Controller()
 export class JobsController {
   readonly #service: BulkActionService;
+  readonly #results: AggregatorService;
 
   /**
    * Called by Nest.
    * @param service - looks at jobs.
+   * @param results - knows what came of them.
    */
-  constructor(@Inject(BulkActionService) service: BulkActionService) {
+  constructor(
+    @Inject(BulkActionService) service: BulkActionService,
+    @Inject(AggregatorService) results: AggregatorService,
+  ) {
     this.#service = service;
+    this.#results = results;
   }
 
   /** See the route. */
@@ -31,8 +37,13 @@ export class JobsController {
 
   /** See the route. */
   @Serve(GET)
-  async get(@Ask() { params, caller }: Asked<typeof GET>): Promise<JobBody> {
-    return jobBody(caller, await this.#service.getJob(groupRef(caller, params.groupId), params.jobId));
+  async get(@Ask() { params, caller }: Asked<typeof GET>): Promise<JobDetailBody> {
+    const groupId = groupRef(caller, params.groupId);
+    const job = await this.#service.getJob(groupId, params.jobId);
+    // Only a job that has succeeded can have one: for others the search would be in vain.
+    const found =
+      job.status === 'COMPLETED' ? await this.#results.findResult(groupId, params.jobId) : undefined;
+    return { ...jobBody(caller, job), resultKept: found !== undefined, result: found?.data ?? null };
   }
 
   /** See the route. */

@@ -85,13 +85,15 @@ export class SharesController {
   @Serve(CONGESTION)
   async congestion(@Ask() { query }: Asked<typeof CONGESTION>): Promise<CongestionBody> {
     const { groupId } = query;
+    const history = <P extends { readonly at: number }>(points: readonly P[]) =>
+      query.history === 'true' ? dated(points) : [];
     const [resources, group] = await Promise.all([
       this.#congestion.getResources(),
       groupId === undefined ? null : this.#congestion.getStats(groupId),
     ]);
     return {
-      resources: resources.map((resource) => ({ ...resource, history: dated(resource.history) })),
-      group: group && { ...group, history: dated(group.history) },
+      resources: resources.map((resource) => ({ ...resource, history: history(resource.history) })),
+      group: group && { ...group, history: history(group.history) },
     };
   }
 

@@ -39,12 +39,12 @@ export const sessionBody = (session: ChatSession, ownTenant: string): ChatSessio
 /**
  * A session with its messages.
  * @param session - the session.
- * @param messages - of the session.
+ * @param content - its messages, and its turns that have not ended.
  * @param ownTenant - the caller's; '' for none.
  */
 export const messagesBody = (
   session: ChatSession,
-  messages: readonly ChatMessage[],
+  { messages, turns }: { readonly messages: readonly ChatMessage[]; readonly turns: readonly ChatTaskView[] },
   ownTenant: string,
 ): ChatMessagesBody => ({
   ...sessionBody(session, ownTenant),
@@ -54,6 +54,7 @@ export const messagesBody = (
     task_id: taskId,
     created_at: createdAt.toISOString(),
   })),
+  turns: turns.map(({ taskId, status }) => ({ task_id: taskId, status })),
 });
 
 /**

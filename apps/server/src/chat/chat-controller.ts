@@ -75,9 +75,12 @@ export class ChatController {
   @Serve(GET)
   async messages(@Ask() { params, caller }: Asked<typeof GET>): Promise<ChatMessagesBody> {
     const { sessionId } = params;
-    const session = await this.#host.chat.session(sessionId, caller);
-    const messages = await this.#host.chat.messages(sessionId, caller);
-    return messagesBody(session, messages, ownTenant(caller));
+    const { chat } = this.#host;
+    const session = await chat.session(sessionId, caller);
+    // First: of a turn that ends in between, either the turn or the answer is shown, or both.
+    const turns = await chat.openTurns(sessionId, caller);
+    const messages = await chat.messages(sessionId, caller);
+    return messagesBody(session, { messages, turns }, ownTenant(caller));
   }
 
   /** See the route. */

@@ -30,7 +30,9 @@ export function bannerOf(config: ServerConfig, { url, version, pid, folder }: St
       : 'only with an API key (Authorization: Bearer SECRET)';
   return [
     `Millrace ${version} serves ${url} (role ${role}, process ${pid}${isEmbedded(config) ? ', embedded' : ''})`,
-    ...(role === 'worker' ? [] : [`  what it can be asked ${url}/api/docs`]),
+    ...(role === 'worker'
+      ? []
+      : [`  page                 ${url}/`, `  what it can be asked ${url}/api/docs`]),
     `  batches, operations  ${database}`,
     `  bulk jobs            ${bulk}`,
     '  chats                in memory: they end with this process',

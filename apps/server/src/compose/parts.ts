@@ -23,6 +23,8 @@ export interface ServerParts {
   /** Names this process to the others. */
   readonly instanceId: string;
   readonly version: string;
+  /** Where the built page is. */
+  readonly pageFolder: string;
 }
 
 /** The token of ServerParts. */

@@ -4,7 +4,7 @@ import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { Serve } from '../http/asked.js';
-import { CachedText } from './cached-text.js';
+import { KeptAnswer } from '../http/kept-answer.js';
 import { openApiDocument } from './openapi-document.js';
 import type { OpenApiDocument } from './openapi-model.js';
 import { docsPage } from './page.js';
@@ -16,9 +16,13 @@ const STYLE = new URL('../../assets/docs.css', import.meta.url);
 export class DocsController {
   readonly #version: string;
   #document: OpenApiDocument | undefined;
-  readonly #json = new CachedText('application/json; charset=utf-8', () => JSON.stringify(this.#written()));
-  readonly #page = new CachedText('text/html; charset=utf-8', () => docsPage(this.#written()));
-  readonly #style = new CachedText('text/css; charset=utf-8', () => readFileSync(STYLE, 'utf8'));
+  readonly #json = new KeptAnswer({ contentType: 'application/json; charset=utf-8' }, () =>
+    JSON.stringify(this.#written()),
+  );
+  readonly #page = new KeptAnswer({ contentType: 'text/html; charset=utf-8' }, () =>
+    docsPage(this.#written()),
+  );
+  readonly #style = new KeptAnswer({ contentType: 'text/css; charset=utf-8' }, () => readFileSync(STYLE));
 
   /**
    * Called by Nest.
@@ -30,19 +34,28 @@ export class DocsController {
 
   /** See the route. */
   @Serve(SYSTEM_ROUTES.getOpenApi)
-  openApi(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): string {
+  openApi(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Buffer | ''> {
     return this.#json.answer(request, reply);
   }
 
   /** See the route. */
   @Serve(SYSTEM_ROUTES.getDocs)
-  page(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): string {
+  page(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Buffer | ''> {
     return this.#page.answer(request, reply);
   }
 
   /** See the route. */
   @Serve(SYSTEM_ROUTES.getDocsStyle)
-  style(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): string {
+  style(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Buffer | ''> {
     return this.#style.answer(request, reply);
   }
 

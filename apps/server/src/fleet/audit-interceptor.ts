@@ -1,4 +1,3 @@
-import type { HttpRoute } from '@millrace/contract';
 import { type Logger, toWorkError } from '@millrace/foundation';
 import {
   type CallHandler,
@@ -14,7 +13,7 @@ import { secretsOf } from '../config/secrets.js';
 import { ERRORS } from '../errors.js';
 import { isNdjson } from '../http/asked.js';
 import { callerOf } from '../http/caller-of.js';
-import { routeOf } from '../http/route-of.js';
+import { routeOf, type ServedRoute } from '../http/route-of.js';
 import { secretHider } from '../log.js';
 import { AuditStore, type NewAuditEntry } from './audit-store.js';
 import { keptText, summaryOf } from './audit-summary.js';
@@ -58,7 +57,7 @@ export class AuditInterceptor implements NestInterceptor {
     return next.handle();
   }
 
-  async #record(route: HttpRoute, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async #record(route: ServedRoute, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     let id: string;
     try {
       id = await this.#store.write(this.#entryOf(route, request));
@@ -77,7 +76,7 @@ export class AuditInterceptor implements NestInterceptor {
     });
   }
 
-  #entryOf({ id, method }: HttpRoute, request: FastifyRequest): NewAuditEntry {
+  #entryOf({ id, method }: ServedRoute, request: FastifyRequest): NewAuditEntry {
     const { name, role, tenant } = callerOf(request);
     const kept = (text: unknown) => keptText(String(text), this.#hide);
     const params = Object.entries((request.params ?? {}) as Record<string, unknown>);

@@ -81,6 +81,16 @@ export class InstanceStore {
     await this.#tables.change('forget-instance', [instanceId]);
   }
 
+  /**
+   * Whether an instance is to do what is done once for all that answer requests.
+   * @param instanceId - which.
+   * @returns true for one of those that are alive.
+   */
+  async isEldest(instanceId: string): Promise<boolean> {
+    const [eldest] = await this.#tables.rows<Pick<InstanceRow, 'instance_id'>>('eldest-instance', [ALIVE_MS]);
+    return eldest?.instance_id === instanceId;
+  }
+
   /** Those alive, and those gone for a day. */
   async list(): Promise<readonly InstanceBody[]> {
     const rows = await this.#tables.rows<InstanceRow>('list-instances', [ALIVE_MS, GONE_MS]);

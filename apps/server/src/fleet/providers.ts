@@ -8,6 +8,8 @@ import { DatabaseTime } from './database-time.js';
 import { Heartbeat } from './heartbeat.js';
 import { InstanceReporter } from './instance-reporter.js';
 import { InstanceStore } from './instance-store.js';
+import { ProgressRecorder } from './progress-recorder.js';
+import { ProgressStore } from './progress-store.js';
 import { ServerTables } from './server-tables.js';
 import { StatStore } from './stat-store.js';
 import { StatsRecorder } from './stats-recorder.js';
@@ -24,6 +26,8 @@ export const FLEET_PROVIDERS: readonly Provider[] = [
   Heartbeat,
   InstanceReporter,
   InstanceStore,
+  ProgressRecorder,
+  ProgressStore,
   ServerTables,
   StatStore,
   StatsRecorder,

@@ -3,6 +3,7 @@ import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy }
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { AuditStore } from './audit-store.js';
 import { InstanceStore } from './instance-store.js';
+import { ProgressStore } from './progress-store.js';
 import { StatStore } from './stat-store.js';
 
 const EVERY_MS = 600_000;
@@ -24,15 +25,17 @@ export class Upkeep implements OnApplicationBootstrap, OnModuleDestroy {
    * @param instances - those gone for a day.
    * @param stats - of instances that are gone.
    * @param audit - entries of more than 90 days.
+   * @param progress - of groups that make none any more.
    */
   constructor(
     @Inject(PARTS) { clock, log }: Pick<ServerParts, 'clock' | 'log'>,
     @Inject(InstanceStore) instances: InstanceStore,
     @Inject(StatStore) stats: StatStore,
     @Inject(AuditStore) audit: AuditStore,
+    @Inject(ProgressStore) progress: ProgressStore,
   ) {
     this.#clock = clock;
-    this.#pruned = [instances, stats, audit];
+    this.#pruned = [instances, stats, audit, progress];
     const what = 'Removing old rows of the server';
     this.#pruning = new Repeating(
       { clock, rng: systemRng(), logger: log, what, everyMs: EVERY_MS, unref: true },

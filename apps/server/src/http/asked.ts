@@ -1,4 +1,4 @@
-import { fieldErrorsOf, type HttpRoute, type RouteSpec } from '@millrace/contract';
+import { fieldErrorsOf, type RouteSpec } from '@millrace/contract';
 import { traceIdOf } from '@millrace/foundation';
 import {
   applyDecorators,
@@ -12,7 +12,7 @@ import { z } from 'zod';
 import type { Caller } from '../security/caller.js';
 import { callerOf } from './caller-of.js';
 import { requestInvalid } from './request-invalid.js';
-import { patternOf, routeOf } from './route-of.js';
+import { patternOf, routeOf, type ServedRoute } from './route-of.js';
 
 type Read<S> = S extends z.ZodType ? z.output<S> : undefined;
 
@@ -29,14 +29,15 @@ export interface Asked<R extends RouteSpec> {
 /**
  * Serves a row of the table of routes: its method, its path, its status.
  * @param route - the row.
+ * @param alike - more rows that differ in their paths only.
  */
-export function Serve(route: HttpRoute): MethodDecorator {
+export function Serve(route: ServedRoute, ...alike: readonly ServedRoute[]): MethodDecorator {
   const status =
     Object.keys(route.answers)
       .map(Number)
       .find((code) => code < 300) ?? 200;
   return applyDecorators(
-    RequestMapping({ path: patternOf(route), method: RequestMethod[route.method] }),
+    RequestMapping({ path: [route, ...alike].map(patternOf), method: RequestMethod[route.method] }),
     HttpCode(status),
   );
 }

@@ -33,7 +33,7 @@ export function addGate(fastify: FastifyInstance, environment: GateEnvironment):
   fastify.addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat())
       if (one !== 'OPTIONS' && one !== 'HEAD' && !routeOf(one, url))
-        throw new TypeError(`${one} ${url} has no row in ROUTES of @millrace/contract`);
+        throw new TypeError(`${one} ${url} has no row in ROUTES or PAGE_ROUTES of @millrace/contract`);
   });
   fastify.addHook('onRequest', async (request, reply) => judge(request, reply, environment));
 }

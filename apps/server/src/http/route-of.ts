@@ -1,22 +1,27 @@
-import { type HttpRoute, ROUTES } from '@millrace/contract';
+import { type HttpRoute, PAGE_ROUTES, type PageRouteId, ROUTES, type RouteId } from '@millrace/contract';
+
+/** What can be served: the API and the page. */
+export type ServedRoute = HttpRoute<RouteId | PageRouteId>;
+
+const SERVED: readonly ServedRoute[] = [...Object.values(ROUTES), ...PAGE_ROUTES.views, PAGE_ROUTES.asset];
 
 /** A route by its method and the pattern that Fastify knows it by. */
-const BY_PATTERN: ReadonlyMap<string, HttpRoute> = new Map(
-  Object.values(ROUTES).map((route: HttpRoute) => [`${route.method} ${patternOf(route)}`, route]),
+const BY_PATTERN: ReadonlyMap<string, ServedRoute> = new Map(
+  SERVED.map((route) => [`${route.method} ${patternOf(route)}`, route]),
 );
 
 /**
  * The path of a route as Fastify and Nest write it: `:name` for parameters.
  * @param route - the route.
  */
-export function patternOf({ path }: Pick<HttpRoute, 'path'>): string {
+export function patternOf({ path }: Pick<ServedRoute, 'path'>): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
 /**
- * The row of the table of routes behind a request; undefined for what is no route.
+ * The row of the tables of routes behind a request; undefined for what is no route.
  * @param method - of the request.
  * @param pattern - that it matched.
  */
-export const routeOf = (method: string, pattern: string | undefined): HttpRoute | undefined =>
+export const routeOf = (method: string, pattern: string | undefined): ServedRoute | undefined =>
   BY_PATTERN.get(`${method} ${pattern}`);

@@ -1,10 +1,11 @@
-import { type HttpRoute, ROLES } from '@millrace/contract';
+import { ROLES } from '@millrace/contract';
 import type { MillraceError } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
+import type { ServedRoute } from '../http/route-of.js';
 import type { Caller } from './caller.js';
 
 /** What a route asks of its callers. */
-export type RouteDemands = Pick<HttpRoute, 'id' | 'role' | 'tenancy'>;
+export type RouteDemands = Pick<ServedRoute, 'id' | 'role' | 'tenancy'>;
 
 const KEY_MISSING = 'An API key is needed: send it as Authorization: Bearer SECRET';
 

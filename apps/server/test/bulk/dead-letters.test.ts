@@ -50,7 +50,9 @@ describe('dead letters over HTTP', () => {
     const { signatures, items } = await list('groupBy=signature');
     expect(items).toBeUndefined();
     expect(signatures.map(({ count }: { count: number }) => count)).toEqual([6, 3]);
-    expect((await list('groupBy=signature', KEYS.shop)).signatures).toMatchObject([{ count: 3 }]);
+    expect((await list('groupBy=signature', KEYS.shop)).signatures).toMatchObject([
+      { count: 3, processorType: 'fail', code: 'HANDLER_FAILED', sample: { groupId: 's' } },
+    ]);
     const own = (await list('', KEYS.shop)).items;
     expect(own.map(({ job }: { job: { groupId: string } }) => job.groupId)).toEqual(['s', 's', 's']);
     expect(await list('groupId=acme%2Fa', KEYS.shop)).toMatchObject({ code: 'GROUP_NOT_FOUND' });
@@ -86,8 +88,13 @@ describe('dead letters over HTTP', () => {
     await until(async () => (await list('', KEYS.shop)).items.length === 3, {
       what: 'three that died again',
     });
+    const other = { groupId: 'acme/b', signature };
+    expect((await move('purge', { ...other, expectedCount: 1 })).body).toMatchObject({
+      code: 'COUNT_CHANGED',
+    });
     expect((await move('purge', { groupId: 'acme/b', expectedCount: 1 })).body).toEqual({ moved: 1 });
-    expect((await move('purge', { all: true, expectedCount: 3 }, KEYS.acme)).body).toEqual({ moved: 3 });
+    const both = { groupId: 'acme/a', signature, expectedCount: 3 };
+    expect((await move('purge', both)).body).toEqual({ moved: 3 });
     expect((await move('purge', { all: true, expectedCount: 3 })).body).toEqual({ moved: 3 });
     expect((await list()).items).toEqual([]);
   });

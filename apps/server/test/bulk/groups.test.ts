@@ -49,7 +49,15 @@ describe('bulk over HTTP', () => {
       groupId: 'g1',
       status: 'COMPLETED',
       place: 'DONE',
+      resultKept: true,
+      result: 3,
     });
+    expect((await server.send(`${GROUPS}/g1/jobs`)).body.items[0]).not.toHaveProperty('result');
+    const { body: progress } = await server.send(`${GROUPS}/g1/progress`);
+    expect(progress).toMatchObject({ groupId: 'g1' });
+    expect(progress.points[0]).toMatchObject({ done: 0, registered: 0 });
+    expect(progress.points.at(-1)).toMatchObject({ done: 5, success: 5, inFlight: 0, registered: 5 });
+    expect((await server.send(`${GROUPS}/none/progress`)).body).toMatchObject({ code: 'GROUP_NOT_FOUND' });
     // The same again, as after a lost answer.
     expect((await submit({ group: { id: 'g1', weight: 2 }, jobs: jobs(5) })).body).toMatchObject({
       created: false,
@@ -206,6 +214,9 @@ describe('bulk over HTTP', () => {
     expect(congestion).toMatchObject({ group: { groupId: 'big/f1', level: 'NONE' } });
     expect(congestion.resources).toContainEqual(expect.objectContaining({ resource: 'sum', limit: 5_000 }));
     expect((await server.send('/api/bulk/congestion')).body.group).toBeNull();
+    const now = (await server.send('/api/bulk/congestion?history=false')).body.resources;
+    expect(now).toHaveLength(congestion.resources.length);
+    for (const { history } of now) expect(history).toEqual([]);
     expect((await server.send('/api/bulk/congestion?groupId=g1')).status).toBe(404);
   });
 

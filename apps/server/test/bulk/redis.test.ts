@@ -53,7 +53,23 @@ describe('bulk over HTTP on Redis', () => {
       groups: [],
     });
     const { body: causes } = await server.send('/api/bulk/dead-letters?groupBy=signature');
-    expect(causes.signatures).toMatchObject([{ count: 1 }]);
+    expect(causes.signatures).toMatchObject([
+      {
+        count: 1,
+        processorType: 'fail',
+        sample: { groupId: 'acme/up', jobId: 'bad', message: 'no such user 7' },
+      },
+    ]);
+    expect(causes.signatures[0].firstFailedAt).toBe(causes.signatures[0].lastFailedAt);
+    for (const n of [0, 1_499])
+      expect((await server.send(`${GROUPS}/acme%2Fup/jobs/j${n}`)).body).toMatchObject({
+        ...{ resultKept: true, result: n },
+      });
+    expect((await server.send(`${GROUPS}/acme%2Fup/jobs/bad`)).body).toMatchObject({
+      ...{ resultKept: false, result: null },
+    });
+    const { points } = (await server.send(`${GROUPS}/up/progress`, { key: KEYS.acme })).body;
+    expect(points.at(-1)).toMatchObject({ done: 1_501, failed: 1, registered: 1_501 });
     const selection = { signature: causes.signatures[0].signature, expectedCount: 1 };
     expect((await server.send('/api/bulk/dead-letters/purge', { body: selection })).body).toEqual({
       moved: 1,

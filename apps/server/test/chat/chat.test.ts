@@ -83,6 +83,9 @@ describe('chat over HTTP', () => {
     expect(await stream.next()).toEqual({ id: '1', event: 'token', data: { text: 'one' } });
     const running = await send(`${path}/status`);
     expect(running.body).toMatchObject({ status: 'STREAMING', ended_at: null });
+    // Enough for a page that is opened now to hear the rest of it.
+    const opened = (await send(`/${session}`)).body;
+    expect(opened.turns).toEqual([{ task_id: queued.body.task_id, status: 'STREAMING' }]);
     expect(CHAT_ROUTES.getChatTaskStatus.answers[200].schema.parse(running.body)).toEqual(running.body);
     expect(await send(`${path}/result`)).toMatchObject({ status: 409, body: { code: 'TASK_PENDING' } });
     gate.open();
@@ -98,6 +101,7 @@ describe('chat over HTTP', () => {
     expect(CHAT_ROUTES.getChatSession.answers[200].schema.parse(read.body)).toEqual(read.body);
     const { items } = (await send('')).body;
     expect(items).toContainEqual({ session_id: session, tenant: 'a', created_at: read.body.created_at });
+    expect(read.body.turns).toEqual([]);
     expect(read.body.messages).toMatchObject([
       { role: 'user', content: 'one two three', task_id: queued.body.task_id },
       { role: 'assistant', content: 'one two three', task_id: queued.body.task_id },
@@ -204,6 +208,11 @@ describe('chat over HTTP', () => {
       { session_id: 'b/support', tenant: 'b' },
     ]);
     expect((await send('', { body: { ...body, tenant: 'b' }, ...admin })).body.session_id).toBe('b/support');
+    const listed = async (query: string) =>
+      (await send(query, admin)).body.items.map(({ tenant }: { tenant: string }) => tenant);
+    expect((await listed('')).slice(0, 2)).toEqual(['b', 'a']);
+    expect(await listed('?tenant=')).toEqual([]);
+    expect(new Set(await listed('?tenant=a'))).toEqual(new Set(['a']));
     expect((await send('?limit=1', { key: BEN })).body.items).toMatchObject([{ session_id: 'support' }]);
     expect((await send('?tenant=a', { key: BEN })).body.code).toBe('REQUEST_INVALID');
   });

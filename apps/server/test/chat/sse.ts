@@ -36,9 +36,10 @@ export async function listen(url: string, headers: Record<string, string> = {}):
 }
 
 async function* heard(body: ReadableStream<Uint8Array>): AsyncGenerator<Heard, void, undefined> {
+  const decoder = new TextDecoder();
   let text = '';
-  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
-    const blocks = (text + chunk).split('\n\n');
+  for await (const chunk of body) {
+    const blocks = (text + decoder.decode(chunk, { stream: true })).split('\n\n');
     text = blocks.pop() ?? '';
     for (const block of blocks) if (!block.startsWith(':')) yield eventOf(block);
   }

@@ -130,7 +130,13 @@ describe('case 3, the Fetcher has stopped', () => {
 });
 
 describe('case 4, dead letters', () => {
-  const signatures = [{ signature: "Error: it's over", count: 12, lastFailedAt: ago(0) }];
+  const signatures = [
+    {
+      ...{ signature: "Error: it's over", count: 12, firstFailedAt: ago(9), lastFailedAt: ago(0) },
+      ...{ processorType: 'Error:', code: "it's" },
+      sample: { groupId: 'g', jobId: 'j', message: 'over' },
+    },
+  ];
   it.each([
     ['none', still({}), undefined],
     ['old ones', still({ deadLetters: 3 }), 'note'],

@@ -98,8 +98,8 @@ describe('the metrics of a server', () => {
     });
     expect((await worker.send('/metrics')).body).toContain('role="worker"} 1\n');
     expect((await worker.send('/health/ready')).status).toBe(200);
-    for (const path of ['/api/docs', '/openapi.json', '/api/operations'])
-      expect((await worker.send(path)).status, path).toBe(404);
+    for (const path of ['/api/docs', '/openapi.json', '/api/operations', '/', '/groups'])
+      expect((await worker.send(path)).body, path).toMatchObject({ status: 404, code: 'NOT_FOUND' });
   });
 
   it('is refused without a key, and to keys of one tenant', async () => {

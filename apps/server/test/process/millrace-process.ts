@@ -26,14 +26,18 @@ export interface MillraceProcess extends AsyncDisposable {
 /**
  * Runs `millrace` as a user would.
  * @param args - its arguments.
- * @param options - variables besides PATH, and the working directory.
+ * @param options - variables besides PATH, the working directory, and flags of Node.
  */
 export const runMillrace = (
   args: readonly string[],
-  options: { readonly env?: Record<string, string>; readonly folder: string },
+  options: {
+    readonly env?: Record<string, string>;
+    readonly folder: string;
+    readonly nodeFlags?: readonly string[];
+  },
 ): MillraceProcess =>
   watched(
-    spawn(process.execPath, [CLI, ...args], {
+    spawn(process.execPath, [...(options.nodeFlags ?? []), CLI, ...args], {
       cwd: options.folder,
       env: { PATH: process.env.PATH, ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -74,6 +74,10 @@ describe('the packed packages in a project of a user', () => {
     const docs = `${url}/api/docs`;
     const [, style = ''] = /rel="stylesheet" href="([^"]+)"/.exec(await (await fetch(docs)).text()) ?? [];
     expect((await fetch(new URL(style, docs))).headers.get('content-type')).toMatch('text/css');
+    const page = await (await fetch(`${url}/groups/any`)).text();
+    const loaded = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path);
+    expect(loaded).toEqual(expect.arrayContaining([expect.stringMatching(/\.js$/)]));
+    for (const path of loaded) expect((await fetch(`${url}${path}`)).status, path).toBe(200);
     expect(existsSync(join(user.empty, '.millrace'))).toBe(true);
     server.kill('SIGTERM');
     expect(await server.ended, server.err()).toEqual(ENDED);

@@ -1,7 +1,8 @@
 import { until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serve, type TestServer } from '../serve.js';
-import { API_KEYS, FIXTURE_APP, SECRETS } from './fixture-app.js';
+import { FIXTURE_APP } from './fixture-app.js';
+import { API_KEYS, SECRETS } from './test-keys.js';
 
 describe('limits', () => {
   let server: TestServer;

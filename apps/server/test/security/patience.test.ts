@@ -2,7 +2,8 @@ import { connect, type Socket } from 'node:net';
 import { until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serve, type TestServer } from '../serve.js';
-import { API_KEYS, FIXTURE_APP, SECRETS } from './fixture-app.js';
+import { FIXTURE_APP } from './fixture-app.js';
+import { API_KEYS, SECRETS } from './test-keys.js';
 
 const PROBLEM = /content-type: application\/problem\+json/i;
 

@@ -1,8 +1,9 @@
 import { type HttpRoute, PATHS, type RouteId } from '@millrace/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serve, type TestServer } from '../serve.js';
-import { API_KEYS, FIXTURE_APP, SECRETS } from './fixture-app.js';
+import { FIXTURE_APP } from './fixture-app.js';
 import { ALL_ROUTES, addressOf, NOBODYS, SAMPLES } from './samples.js';
+import { API_KEYS, SECRETS } from './test-keys.js';
 
 /** Whoever may do these may do anything. */
 const ADMIN: readonly RouteId[] = [

@@ -47,6 +47,7 @@ export const SAMPLES: Readonly<Record<RouteId, (ids: Ids) => Sample>> = {
   changeGroup: () => ({ body: { weight: 2 } }),
   cancelGroup: () => NOTHING,
   getGroupResult: () => NOTHING,
+  getGroupProgress: () => NOTHING,
   sealGroup: () => ({ body: {} }),
   addJobs: () => ({ body: { jobs: [{ processorType: 'fixture.ok' }] } }),
   listJobs: () => NOTHING,

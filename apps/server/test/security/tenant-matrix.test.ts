@@ -2,8 +2,9 @@ import type { RouteId } from '@millrace/contract';
 import { until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serve, type TestServer } from '../serve.js';
-import { API_KEYS, FIXTURE_APP, SECRETS } from './fixture-app.js';
+import { FIXTURE_APP } from './fixture-app.js';
 import { ALL_ROUTES, addressOf, type Ids, SAMPLES } from './samples.js';
+import { API_KEYS, SECRETS } from './test-keys.js';
 
 /** Something of acme's that no answer to a rival may hold. */
 const MARK = 'acme-secret-mark';

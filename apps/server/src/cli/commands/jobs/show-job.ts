@@ -3,12 +3,12 @@ import { amount, duration, moment } from '../../show/amounts.js';
 import type { Column, Printer } from '../../show/printer.js';
 import { shortened } from '../../show/shortened.js';
 
-/** A job, as the server sends it. */
-export type Job = AnswerOf<'getJob'>;
+/** A job of a list, as the server sends it. */
+export type Job = AnswerOf<'listJobs'>['items'][number];
 
 const MESSAGE_CHARACTERS_MAX = 100;
 /** One job has room for more; `--json` has all. */
-const PAYLOAD_CHARACTERS_MAX = 2_000;
+const VALUE_CHARACTERS_MAX = 2_000;
 
 /** The columns of a list of jobs. */
 export const JOB_COLUMNS: readonly Column<Job>[] = [
@@ -39,7 +39,7 @@ const TRY_COLUMNS: readonly Column<FailedTry>[] = [
  * @param printer - of the command.
  * @param job - as the server has sent it.
  */
-export function showJob(printer: Printer, job: Job): void {
+export function showJob(printer: Printer, job: AnswerOf<'getJob'>): void {
   printer.fields({
     job: job.id,
     group: job.groupId,
@@ -55,10 +55,12 @@ export function showJob(printer: Printer, job: Job): void {
     deadline: job.deadline === null ? undefined : moment(job.deadline),
     started: job.startedAt === null ? undefined : moment(job.startedAt),
     ended: job.endedAt === null ? undefined : moment(job.endedAt),
-    payload:
-      job.payload === null ? undefined : shortened(JSON.stringify(job.payload), PAYLOAD_CHARACTERS_MAX),
+    payload: job.payload === null ? undefined : valueText(job.payload),
+    result: job.resultKept ? valueText(job.result) : undefined,
   });
   if (job.failedTries.length === 0) return;
   printer.line('');
   printer.table(TRY_COLUMNS, job.failedTries, '');
 }
+
+const valueText = (value: unknown): string => shortened(JSON.stringify(value), VALUE_CHARACTERS_MAX);
