@@ -1,0 +1,16 @@
+/**
+ * Waits; ends early when nobody waits any more.
+ * @param ms - how long.
+ * @param signal - of whoever waits.
+ */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}

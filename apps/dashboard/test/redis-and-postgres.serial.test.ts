@@ -1,0 +1,3 @@
+import { pagesContract } from './pages-contract.js';
+
+pagesContract('on Redis and PostgreSQL');

@@ -1,0 +1,124 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServerClient, type ServerClient } from '@millrace/contract/server-client';
+import { PgliteDatabase } from '@millrace/postgres';
+import { pgliteFolder, postgresSandbox, redisSandbox, SHORT_LIVED_PGLITE } from '@millrace/testkit';
+import { startBrowser } from '@millrace/testkit/browser';
+import type { Browser } from 'playwright-core';
+import { type MillraceProcess, runMillrace } from '../../server/test/process/millrace-process.js';
+import { type OpenOptions, type OpenPage, openPage } from './browser.js';
+
+/** A real server and a real Chromium. */
+export interface World extends AsyncDisposable {
+  readonly url: string;
+  /** What the page says is compared with what this says. */
+  readonly api: ServerClient;
+  readonly browser: Browser;
+  /** Opens a view; with options in a context of its own, as a new visitor. */
+  open(path: string, options?: OpenOptions): Promise<OpenPage>;
+  /** Everything that pages complained about so far. */
+  complaints(): readonly string[];
+}
+
+/** Defines a test in the first world that it is looked at in: it is a matter of the page alone, wherever the server keeps its work. */
+export type Once = (name: string, test: () => Promise<void>) => void;
+
+/** Where a world keeps its work. */
+export type WorldKind = 'embedded' | 'on Redis and PostgreSQL';
+
+/** How a server is started. */
+export interface ServerSettings {
+  readonly env?: Record<string, string>;
+  /** Of `millrace start`. */
+  readonly args?: readonly string[];
+}
+
+/** Where a server keeps its work, and how that is given back. */
+export interface Stores extends AsyncDisposable {
+  readonly folder: string;
+  readonly env: Record<string, string>;
+}
+
+/**
+ * Starts a server and a browser.
+ * @param kind - where its work is kept.
+ * @param settings - see ServerSettings.
+ */
+export async function startWorld(kind: WorldKind, settings: ServerSettings = {}): Promise<World> {
+  const stores = await storesOf(kind);
+  const server = runServerOn(stores, settings);
+  const [url, browser] = await Promise.all([server.url(), startBrowser()]);
+  const opened: OpenPage[] = [];
+  /** Of visitors who have gone: the next one comes in their place, since a new window costs more than most tests. */
+  const idle: OpenPage[] = [];
+  const rest = async (page: OpenPage) => {
+    await page.page.unrouteAll({ behavior: 'ignoreErrors' });
+    // Of the same server: for another site the browser would start another process.
+    await page.page.goto(`${url}/health/live`);
+    idle.push(page);
+  };
+  return {
+    url,
+    api: createServerClient({ baseUrl: url }),
+    browser,
+    async open(path, openOptions) {
+      const kept = openOptions === undefined ? idle.pop() : undefined;
+      const page = kept ?? (await openPage(browser, url + path, openOptions));
+      if (kept) await kept.page.goto(url + path);
+      else opened.push(page);
+      return openOptions === undefined ? { ...page, [Symbol.asyncDispose]: () => rest(page) } : page;
+    },
+    complaints: () => opened.flatMap(({ complaints }) => complaints),
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      await server[Symbol.asyncDispose]();
+      await stores[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/**
+ * Starts a server as a user would.
+ * @param stores - see storesOf.
+ * @param settings - see ServerSettings.
+ */
+export function runServerOn({ folder, env }: Stores, settings: ServerSettings = {}): MillraceProcess {
+  const args = ['start', '--port', '0', '--data-dir', join(folder, 'data'), ...(settings.args ?? [])];
+  return runMillrace(args, {
+    folder,
+    env: { MILLRACE_LOG_LEVEL: 'warn', ...env, ...settings.env },
+    nodeFlags: SHORT_LIVED_PGLITE,
+  });
+}
+
+/**
+ * Makes the stores of a server that has never run.
+ * @param kind - which.
+ */
+export async function storesOf(kind: WorldKind): Promise<Stores> {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-page-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  if (kind === 'embedded') {
+    // As a first start leaves it: making a database takes longer than much of what is looked at.
+    using template = await pgliteFolder(async (dataDir) => {
+      await using made = new PgliteDatabase({ dataDir });
+      await made.start();
+    });
+    cpSync(template.dataDir, join(folder, 'data/database'), { recursive: true });
+    return { folder, env: {}, [Symbol.asyncDispose]: async () => remove() };
+  }
+  const [redis, postgres] = await Promise.all([redisSandbox(), postgresSandbox()]);
+  const env = {
+    REDIS_URL: redis.url,
+    MILLRACE_KEY_PREFIX: `${redis.namespace}:`,
+    DATABASE_URL: postgres.url,
+  };
+  await runMillrace(['migrate'], { folder, env }).ended;
+  const release = async () => {
+    await redis[Symbol.asyncDispose]();
+    await postgres.drop();
+    remove();
+  };
+  return { folder, env, [Symbol.asyncDispose]: release };
+}
