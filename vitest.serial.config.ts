@@ -32,16 +32,20 @@ const WAITING = [
   ...['pg/outage', 'pg/lost-reply', 'redis/outage', 'cluster-failover', 'health/health', 'process/stopping'],
 ];
 
+/** These look at pages in a browser. */
+const PAGES = ['embedded', 'redis-and-postgres', 'strangers', 'empty', 'away', 'dashboard'];
+
 const filesOf = (names: readonly string[]) => names.map((name) => `test/**/${name}.serial.test.ts`);
 
 /**
- * `npm test` runs the patient ones beside other runs, two at a time, then the waiting ones, then the others alone. By hand it is all of
+ * `npm test` runs the patient ones beside other runs, then pages, both two at a time, then the waiting ones, then the others alone. By hand it is all of
  * them, one after the other.
  */
 const { MILLRACE_SERIAL } = process.env;
 const GROUPS: Readonly<Record<string, string[]>> = {
   patient: filesOf(PATIENT),
   waiting: filesOf(WAITING),
+  pages: filesOf(PAGES),
 };
 const group = GROUPS[MILLRACE_SERIAL ?? ''];
 const include = group ?? [serialTests];
@@ -76,5 +80,7 @@ export default defineConfig({
     // Of the few that say they may run side by side.
     maxConcurrency: 2,
     testTimeout: 60_000,
+    // What is looked for in a browser is searched for in the whole page each time.
+    expect: { poll: { interval: 200, timeout: 15_000 } },
   },
 });

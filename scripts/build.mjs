@@ -1,8 +1,12 @@
+import { buildPage } from './build-page.mjs';
 import { runOrExit, tool } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 
-/** Builds every workspace into its `dist`, in dependency order, only what has changed. */
-export const build = () => runOrExit(tool('tsc'), ['-b']);
+/** Builds every workspace into its `dist`, in dependency order, and the page into the server, only what has changed. */
+export async function build() {
+  await runOrExit(tool('tsc'), ['-b']);
+  await buildPage();
+}
 
 if (import.meta.filename === process.argv[1]) {
   await ensurePackages();

@@ -31,7 +31,7 @@ function publicEntries() {
       .flatMap(filesBelow)
       .filter((path) => /^(packages|apps)\/[^/]+\/package\.json$/.test(path))
       .map((path) => JSON.parse(readFileSync(join(root, path), 'utf8')))
-      .flatMap(({ name, exports }) => Object.keys(exports).map((subpath) => posix.join(name, subpath))),
+      .flatMap(({ name, exports = {} }) => Object.keys(exports).map((subpath) => posix.join(name, subpath))),
   );
 }
 
@@ -56,10 +56,12 @@ function layerProblems(file) {
   const room = /\/src\/([^/]+)\//.exec(file.path)?.[1];
   const allowed = [...layer.may, ...(layer.rooms?.[room] ?? [])];
   const problems = [];
-  for (const { from, at } of file.imports) {
+  for (const { from, at, isTypeOnly } of file.imports) {
     const where = `${file.path}:${file.lineOf(at)}`;
     const ours = from.startsWith(OURS) && from.slice(OURS.length).split('/')[0];
     if (ours && !allowed.includes(ours)) problems.push(`${where}: ${workspace} may not import ${from}`);
+    if (layer.typesOnly?.test(from) && !isTypeOnly)
+      problems.push(`${where}: ${workspace} may import types only from ${from}`);
     for (const { libraries, homes } of LIBRARY_HOMES) {
       if (libraries.test(from) && !homes.some((home) => home.test(file.path))) {
         problems.push(`${where}: ${from} does not belong here`);
@@ -101,12 +103,15 @@ const resolveRelative = (path, from) =>
 
 /** Every import cycle once, as the chain of files that closes it. */
 function cycles(files) {
+  const paths = new Set(files.map(({ path }) => path));
   const targets = new Map(
     files.map((file) => [
       file.path,
       file.imports
         .filter(({ from }) => from.startsWith('.'))
-        .map(({ from }) => resolveRelative(file.path, from)),
+        .map(({ from }) => resolveRelative(file.path, from))
+        // Components import each other by the names of what is built of them, too.
+        .map((target) => (paths.has(`${target}x`) ? `${target}x` : target)),
     ]),
   );
   const found = new Map();

@@ -7,7 +7,7 @@ import { run } from './command.mjs';
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
 
 /**
- * Makes sure that the real servers the tests need are on this machine: installs them from the system's packages when
+ * Makes sure that the real servers and the browser that the tests need are on this machine: installs them from the system's packages when
  * that is possible, otherwise ends with the exact command to run.
  */
 export async function ensureServers() {
@@ -29,9 +29,9 @@ export async function ensureServers() {
 export function howToInstall(missing) {
   const packages = [...new Set(missing.map(({ debianPackage }) => debianPackage))].join(' ');
   return (
-    `The tests need real servers, and curl; missing: ${missing.map(({ name }) => name).join(', ')}. Install them with:\n\n` +
+    `The tests need real servers, curl and Chromium; missing: ${missing.map(({ name }) => name).join(', ')}. Install them with:\n\n` +
     `  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${packages}\n\n` +
-    'or, on macOS: brew install redis postgresql. Then run the command again.'
+    'or, on macOS: brew install redis postgresql, and brew install --cask chromium. Then run the command again.'
   );
 }
 

@@ -12,8 +12,12 @@ const SHIPPED = [
   /^lua\/[a-z-]+\.lua$/,
   /^sql\/(verbs\/)?[0-9a-z-]+\.sql$/,
   /^assets\/[a-z-]+\.css$/,
+  // The same endings as the server serves.
+  /^page\/(index\.html|licenses\.md|assets\/[\w.-]+\.(js|css|svg|woff2))$/,
 ];
 const NEEDED = ['package.json', 'README.md', 'LICENSE'];
+/** What one package needs besides: no import would miss it. */
+const NEEDED_BY = { millrace: ['page/index.html', 'page/licenses.md'] };
 
 /** Points to TypeScript in the repository, for its own tests; no user has this condition. */
 const SOURCE_CONDITION = '@millrace/source';
@@ -45,7 +49,8 @@ export function packedProblems(packed, others) {
   return problems.map((problem) => `${packed.manifest.name}: ${problem}`);
 }
 
-function contentProblems({ files, hasSource }) {
+function contentProblems({ manifest, files, hasSource }) {
+  const needed = [...NEEDED, ...(NEEDED_BY[manifest.name] ?? [])];
   // `tsc -b` leaves behind what was built of a source that is gone.
   const isLeftOver = (path) => {
     const [, name, ending] = /^dist\/(.+?)(?:\.d)?\.(js|ts|cjs|cts)$/.exec(path) ?? [];
@@ -53,7 +58,7 @@ function contentProblems({ files, hasSource }) {
     return !hasSource(`src/${name}.${ending.startsWith('c') ? 'cts' : 'ts'}`);
   };
   return [
-    ...NEEDED.filter((path) => !files.includes(path)).map((path) => `${path} is missing`),
+    ...needed.filter((path) => !files.includes(path)).map((path) => `${path} is missing`),
     ...files.filter((path) => !SHIPPED.some((pattern) => pattern.test(path))).map((path) => `ships ${path}`),
     ...files
       .filter(isLeftOver)

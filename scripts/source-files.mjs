@@ -21,15 +21,24 @@ export function parseSource(path, text) {
   const { program, comments, errors, module } = parseSync(path, text);
   if (errors.length > 0) throw new Error(`${path}: ${errors[0].message}`);
   const imports = [
-    ...module.staticImports.map((entry) => ({ from: entry.moduleRequest.value, at: entry.start })),
+    ...module.staticImports.map((entry) => ({
+      from: entry.moduleRequest.value,
+      at: entry.start,
+      isTypeOnly: entry.entries.length > 0 && entry.entries.every(({ isType }) => isType),
+    })),
     ...module.staticExports.flatMap((statement) =>
       statement.entries
         .filter((entry) => entry.moduleRequest)
-        .map((entry) => ({ from: entry.moduleRequest.value, at: statement.start })),
+        .map((entry) => ({
+          from: entry.moduleRequest.value,
+          at: statement.start,
+          isTypeOnly: entry.isType,
+        })),
     ),
     ...module.dynamicImports.map((entry) => ({
       from: text.slice(entry.moduleRequest.start + 1, entry.moduleRequest.end - 1),
       at: entry.start,
+      isTypeOnly: false,
     })),
   ];
   return { path, text, program, comments, imports, lineOf: (at) => text.slice(0, at).split('\n').length };

@@ -53,7 +53,7 @@ const NOT_CHAOS = [...SERIAL, '--project', '!chaos'];
 
 /**
  * Two rows of runs side by side, since each leaves the machine idle for a part of its time: while it starts, waits for a server, or counts
- * lines. What judges time, if only in seconds, comes after them.
+ * lines. A browser takes all that there is, and what judges time, if only in seconds, wants quiet: they come after them.
  */
 async function tests(addresses) {
   const parallel = (group) => ({ ...addresses, MILLRACE_PARALLEL: group });
@@ -67,6 +67,7 @@ async function tests(addresses) {
     await step('chaos', vitest('chaos', CHAOS, addresses, false));
   };
   await Promise.all([shown(), shownAtItsEnd()]);
+  await step('pages', vitest('pages', NOT_CHAOS, serial('pages')));
   await step('waiting tests', vitest('waiting', SERIAL, serial('waiting')));
   await step('serial tests', vitest('serial', NOT_CHAOS, serial('alone')));
 }
@@ -108,11 +109,12 @@ async function main() {
   rmSync(RESULTS, { recursive: true, force: true });
   mkdirSync(RESULTS, { recursive: true });
 
-  const [, isBuilt] = await Promise.all([
+  const [, ...built] = await Promise.all([
     step('lint', check(tool('biome'), ['check', '--error-on-warnings', '.'])),
     step('build', check(tool('tsc'), ['-b'])),
+    step('page', script('build-page.mjs')),
   ]);
-  if (!isBuilt) return;
+  if (!built.every(Boolean)) return;
   await staticChecks();
 
   const { addresses, stop } = await startServers();

@@ -8,6 +8,8 @@ interface Reading {
   /** Bounds of the median; a reading without one is there to be read. */
   readonly least?: number;
   readonly most?: number;
+  /** Whether the bounds are those of every run, not only of the median. */
+  readonly everyRun?: boolean;
   readonly aim?: number;
 }
 
@@ -34,7 +36,7 @@ export interface GaugeResult {
   readonly passed: boolean;
 }
 
-/** Runs a gauge so many times; the medians are judged. */
+/** Runs a gauge so many times; the medians are judged, or every run where a reading says so. */
 export async function runGauge(gauge: Gauge, runs: number): Promise<GaugeResult> {
   const values: (readonly number[])[] = [];
   for (let run = 0; run < runs; run++) values.push(await gauge.run());
@@ -42,8 +44,10 @@ export async function runGauge(gauge: Gauge, runs: number): Promise<GaugeResult>
     const all = values.map((run) => run[index] ?? Number.NaN);
     const median = quantile(all, 0.5);
     const { least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY } = reading;
-    const passed = median >= least && median <= most;
-    return { ...reading, median, range: [quantile(all, 0), quantile(all, 1)] as const, passed };
+    const range = [quantile(all, 0), quantile(all, 1)] as const;
+    const [low, high] = reading.everyRun ? range : [median, median];
+    const passed = low >= least && high <= most;
+    return { ...reading, median, range, passed };
   });
   return { work: gauge.work, runs, readings, passed: readings.every(({ passed }) => passed) };
 }
@@ -53,8 +57,9 @@ export function gaugeTable(results: readonly GaugeResult[], smoke: boolean): str
   const head = ['work', 'reading', 'median', 'from … to', 'runs', 'bar', 'aim', smoke ? '' : 'verdict'];
   const table = new Table({ head, style: { head: [], border: [] } });
   for (const { work, runs, readings } of results)
-    for (const { name, unit, least, most, aim, median, range, passed } of readings) {
-      const bar = least !== undefined ? `≥ ${least}` : most !== undefined ? `≤ ${most}` : '';
+    for (const { name, unit, least, most, everyRun, aim, median, range, passed } of readings) {
+      const bound = least !== undefined ? `≥ ${least}` : most !== undefined ? `≤ ${most}` : '';
+      const bar = bound !== '' && everyRun ? `every ${bound}` : bound;
       const verdict = smoke ? 'not judged' : bar === '' ? '' : passed ? 'ok' : 'MISSED';
       const [lowest, highest] = range;
       const spread = `${significant(lowest)} … ${significant(highest)}`;

@@ -7,6 +7,7 @@ import './bulk.js';
 import './bulk-memory.js';
 import './bulk-shards.js';
 import './congestion.js';
+import './dashboard.js';
 import './orchestrator.js';
 import './outbox.js';
 import './runtime.js';

@@ -1,9 +1,10 @@
 import type { Gauge } from './gauges.js';
 import { registerBench } from './registry.js';
-import { type ApiProcess, startApi } from './server/api-process.js';
+import { startApi } from './server/api-process.js';
+import type { ServerProcess } from './server/server-process.js';
 import { uploadLines } from './server/upload-lines.js';
 
-let api: Promise<ApiProcess> | undefined;
+let api: Promise<ServerProcess> | undefined;
 let uploads = 0;
 
 /** One upload into a group of its own; nobody works on it, as in an installation whose workers are elsewhere. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { gaugeTable, runGauge } from '../src/gauges.js';
 
-const gauge = (values: number[], bounds: { least?: number; most?: number }) => ({
+const gauge = (values: number[], bounds: { least?: number; most?: number; everyRun?: boolean }) => ({
   work: 'waiting',
   readings: [
     { name: 'wait', unit: 'ms', ...bounds },
@@ -15,6 +15,12 @@ describe('runGauge', () => {
     const result = await runGauge(gauge([4, 900, 5], { most: 5 }), 3);
     expect(result).toMatchObject({ work: 'waiting', runs: 3, passed: true });
     expect(result.readings[0]).toMatchObject({ median: 5, range: [4, 900], passed: true });
+  });
+
+  it('judges every run where a reading says so', async () => {
+    expect((await runGauge(gauge([4, 6, 5], { most: 5, everyRun: true }), 3)).passed).toBe(false);
+    expect((await runGauge(gauge([4, 5, 5], { most: 5, everyRun: true }), 3)).passed).toBe(true);
+    expect((await runGauge(gauge([4, 5, 5], { least: 5, everyRun: true }), 3)).passed).toBe(false);
   });
 
   it('misses what is above the most or below the least, and never what has no bound', async () => {
@@ -31,5 +37,7 @@ describe('gaugeTable', () => {
     const results = [await runGauge(gauge([6], { most: 5 }), 1)];
     expect(gaugeTable(results, false)).toMatch(/wait .*6 ms.*≤ 5.*MISSED/);
     expect(gaugeTable(results, true)).toMatch(/wait .*not judged/);
+    const every = [await runGauge(gauge([5], { most: 5, everyRun: true }), 1)];
+    expect(gaugeTable(every, false)).toMatch(/wait .*every ≤ 5.*ok/);
   });
 });

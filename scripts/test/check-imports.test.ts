@@ -7,6 +7,7 @@ const entries = new Set([
   ...names.map((name) => `@millrace/${name}`),
   '@millrace/runtime/redis',
   '@millrace/redis/scripts',
+  '@millrace/contract/server-client',
 ]);
 const problemsOf = (files: Record<string, string>): string[] =>
   importProblems(
@@ -23,6 +24,10 @@ describe('imports', () => {
     ['subpaths count too', 'packages/outbox/src/a.ts', "import x from '@millrace/redis/scripts';"],
     ['dynamic imports count too', 'packages/contract/src/a.ts', "await import('@millrace/foundation');"],
     ['the dashboard knows contract only', 'apps/dashboard/src/a.tsx', "import '@millrace/outbox';"],
+    ['the page takes no schemas', 'apps/dashboard/src/a.ts', "import { ROUTES } from '@millrace/contract';"],
+    ['nor exports them', 'apps/dashboard/src/a.ts', "export { ROUTES } from '@millrace/contract';"],
+    ['nor loads them late', 'apps/dashboard/src/a.ts', "await import('@millrace/contract');"],
+    ['the page has no zod', 'apps/dashboard/src/a.tsx', "import { type ZodType, z } from 'zod';"],
     [
       'no way around the package name',
       'packages/runtime/src/a.ts',
@@ -51,6 +56,10 @@ describe('imports', () => {
       "import { seededRng } from '@millrace/foundation'; import './x.js';",
     ],
     ['bench/src/a.ts', "import '@millrace/outbox';"],
+    [
+      'apps/dashboard/src/a.tsx',
+      "import type { GroupBody } from '@millrace/contract'; import { VIEWS } from '@millrace/contract/server-client';",
+    ],
   ])('allows what belongs there: %s', (path, text) => {
     expect(problemsOf({ [path]: text })).toEqual([]);
   });
@@ -108,6 +117,12 @@ describe('imports', () => {
       'packages/runtime/src/c.ts': "import type { A } from './a.js';",
       'packages/runtime/src/d.ts': "import './a.js';",
     });
+    expect(
+      problemsOf({
+        'apps/dashboard/src/a.tsx': "import './b.js';",
+        'apps/dashboard/src/b.tsx': "import './a.js';",
+      }),
+    ).toEqual(['cycle: apps/dashboard/src/a.tsx → apps/dashboard/src/b.tsx → apps/dashboard/src/a.tsx']);
     expect(problems).toEqual([
       'cycle: packages/runtime/src/a.ts → packages/runtime/src/b.ts → packages/runtime/src/c.ts → packages/runtime/src/a.ts',
     ]);

@@ -5,7 +5,7 @@ import { howToInstall } from '../ensure-servers.mjs';
 it('a machine without the servers is told the exact command', () => {
   const { missing } = findServerBinaries(['/nowhere']);
   expect(howToInstall(missing)).toContain(
-    'missing: redis-server, postgres, initdb, curl. Install them with:\n\n' +
-      '  sudo apt-get update && sudo apt-get install -y --no-install-recommends redis-server postgresql curl\n',
+    'missing: redis-server, postgres, initdb, curl, chromium. Install them with:\n\n' +
+      '  sudo apt-get update && sudo apt-get install -y --no-install-recommends redis-server postgresql curl chromium-headless-shell\n',
   );
 });

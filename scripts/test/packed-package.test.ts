@@ -68,6 +68,19 @@ describe('what is published', () => {
     expect(problemsOf(changes as Record<string, string | undefined>).join('\n')).toContain(problem);
   });
 
+  it('needs the page in the server, and only what a page is made of', () => {
+    const server = { name: 'millrace' };
+    expect(problemsOf({}, server).join('\n')).toContain('page/index.html is missing');
+    const page = {
+      'page/index.html': '',
+      'page/licenses.md': '',
+      'page/assets/main-D_4x-a1.js': "import 'x';",
+    };
+    expect(problemsOf(page, server)).toEqual([]);
+    for (const path of ['page/assets/main-1a2b.js.map', 'page/.vite/manifest.json', 'page/assets/photo.png'])
+      expect(problemsOf({ ...page, [path]: '' }, server)).toEqual([`millrace: ships ${path}`]);
+  });
+
   it.each([
     ['keywords', { keywords: [] }],
     ['publishConfig.access', { publishConfig: {} }],
