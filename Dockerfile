@@ -1,4 +1,4 @@
-# Installs and builds every package as `npm start` does, then leaves out what only building and testing needs.
+# Installs and builds every package and the page as `npm start` does, then leaves out what only building and testing needs.
 FROM node:20-slim AS build
 WORKDIR /millrace
 COPY . .
