@@ -37,7 +37,7 @@ const otherTests = MILLRACE_PARALLEL === 'counted' ? [serialTests, ...REPEATING]
 
 /** Small files with much behind them: begun last, each would have the machine to itself at the end. */
 const LONG =
-  /\/(contract\/(pglite|postgres)|redis\/(acl|differential|lost-replies)|sharding\/redis|failure\/lost-replies|batch\/batch-routes|schedules\/instances|outbox\/test\/registry|congestion\/engine-\w+|simulation|sql-mutants|bench\/test\/\w+\.serial|process\/(cli|packed|readme)\.serial|dashboard\/test\/(embedded|redis-and-postgres)\.serial|nestjs\/packed\.serial)\.test\.ts$/;
+  /\/(contract\/(pglite|postgres)|redis\/(acl|differential|lost-replies)|sharding\/redis|failure\/lost-replies|batch\/batch-routes|schedules\/instances|outbox\/test\/registry|congestion\/engine-\w+|simulation|sql-mutants|bench\/test\/\w+\.serial|process\/(cli|packed|readme)\.serial|dashboard\/test\/(embedded|redis-and-postgres|away)\.serial|nestjs\/packed\.serial)\.test\.ts$/;
 
 /** Vitest begins with the largest files, for want of anything better to go by. */
 export class LongFirst extends BaseSequencer {

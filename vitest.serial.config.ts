@@ -19,7 +19,7 @@ const PATIENT = [
   ...['outbox', 'orchestrator'],
 ];
 
-/** These wait for servers that they have stopped, and judge how long everybody else waits, in seconds: three of them at a time. */
+/** These wait for servers that they have stopped, and judge how long everybody else waits, in seconds. */
 const WAITING = [
   ...[
     'failure/backends',
@@ -38,7 +38,7 @@ const PAGES = ['embedded', 'redis-and-postgres', 'strangers', 'empty', 'away', '
 const filesOf = (names: readonly string[]) => names.map((name) => `test/**/${name}.serial.test.ts`);
 
 /**
- * `npm test` runs the patient ones beside other runs, then pages, both two at a time, then the waiting ones, then the others alone. By hand it is all of
+ * `npm test` runs the patient ones beside other runs, then pages, then the waiting ones, then the others alone. By hand it is all of
  * them, one after the other.
  */
 const { MILLRACE_SERIAL } = process.env;
@@ -47,6 +47,8 @@ const GROUPS: Readonly<Record<string, string[]>> = {
   waiting: filesOf(WAITING),
   pages: filesOf(PAGES),
 };
+/** Of those that wait for a part of their time. */
+const WORKERS: Readonly<Record<string, number>> = { waiting: 4, pages: 3 };
 const group = GROUPS[MILLRACE_SERIAL ?? ''];
 const include = group ?? [serialTests];
 const exclude = MILLRACE_SERIAL === 'alone' ? Object.values(GROUPS).flat() : [];
@@ -76,7 +78,7 @@ export default defineConfig({
     projects: group ? ofGroup : byRoom,
     sequence: { sequencer: LongFirst },
     fileParallelism: group !== undefined,
-    maxWorkers: MILLRACE_SERIAL === 'waiting' ? 3 : group ? 2 : 1,
+    maxWorkers: group ? (WORKERS[MILLRACE_SERIAL ?? ''] ?? 2) : 1,
     // Of the few that say they may run side by side.
     maxConcurrency: 2,
     testTimeout: 60_000,

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { root, run, tool } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 import { ensureServers } from './ensure-servers.mjs';
+import { makeMemoryFolder } from './memory-folder.mjs';
 
 const RESULTS = join(root, '.results');
 const totals = { passed: 0, failed: 0 };
@@ -117,11 +118,19 @@ async function main() {
   if (!built.every(Boolean)) return;
   await staticChecks();
 
+  const memory = makeMemoryFolder();
+  if (memory) process.env.TMPDIR = memory.path;
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.once(signal, () => {
+      memory?.remove();
+      process.exit(1);
+    });
   const { addresses, stop } = await startServers();
   try {
     await tests(addresses);
   } finally {
     await stop();
+    memory?.remove();
   }
 }
 

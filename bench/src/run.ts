@@ -2,19 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
-import './async-utils.js';
-import './bulk.js';
-import './bulk-memory.js';
-import './bulk-shards.js';
-import './congestion.js';
-import './dashboard.js';
-import './orchestrator.js';
-import './outbox.js';
-import './runtime.js';
-import './server.js';
 import { type GaugeResult, gaugeTable, runGauge } from './gauges.js';
 import { type Comparison, compare } from './measure.js';
-import { type Bench, type Row, registeredBenches } from './registry.js';
+import { type Bench, benchNames, loadBench, type Row } from './registry.js';
 
 // A bar says "not slower than": a twentieth is left to the noise of the machine.
 const TOLERANCE = 0.95;
@@ -138,18 +128,17 @@ async function main(): Promise<number> {
   });
   // Of the engine on Redis, not beside the peers but over one and several shards of a cluster.
   if (values.shards) positionals.splice(0, positionals.length, 'bulk-shards');
-  const known = registeredBenches();
-  const unknown = positionals.find((name) => !known.some((bench) => bench.name === name));
+  const known = benchNames();
+  const unknown = positionals.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    console.error(
-      `There is no benchmark '${unknown}'. Known: ${known.map((bench) => bench.name).join(', ')}`,
-    );
+    console.error(`There is no benchmark '${unknown}'. Known: ${known.join(', ')}`);
     return 2;
   }
   const { smoke } = values;
   let missed = 0;
-  for (const bench of known) {
-    if (positionals.length > 0 && !positionals.includes(bench.name)) continue;
+  for (const name of known) {
+    if (positionals.length > 0 && !positionals.includes(name)) continue;
+    const bench = await loadBench(name);
     const { results, gauges } = await runBench(bench, smoke);
     print(bench, results, smoke);
     if (gauges.length > 0) console.log(gaugeTable(gauges, smoke));

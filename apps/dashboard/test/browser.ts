@@ -39,8 +39,6 @@ export async function openPage(
   });
   if (key !== undefined)
     await context.addInitScript((secret) => sessionStorage.setItem('millrace.key', secret), key);
-  // Not by a script element: the policy of the server would block it.
-  await context.addInitScript({ content: AXE });
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   const complaints: string[] = [];
@@ -69,6 +67,8 @@ interface Violation {
  * @param rules - which rules; all unless given.
  */
 export async function seriousFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
+  // Not by a script element: the policy of the server would block it. Not before it is needed: it is as large as the page.
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE);
   const found = await page.evaluate(async (only) => {
     const { axe } = globalThis as unknown as {
       axe: { run(options: object): Promise<{ violations: Violation[] }> };

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServerClient, type ServerClient } from '@millrace/contract/server-client';
 import { PgliteDatabase } from '@millrace/postgres';
-import { pgliteFolder, postgresSandbox, redisSandbox, SHORT_LIVED_PGLITE } from '@millrace/testkit';
+import { pgliteFolder, postgresSandbox, redisSandbox } from '@millrace/testkit';
 import { startBrowser } from '@millrace/testkit/browser';
 import type { Browser } from 'playwright-core';
 import { type MillraceProcess, runMillrace } from '../../server/test/process/millrace-process.js';
-import { type OpenOptions, type OpenPage, openPage } from './browser.js';
+import { goTo, type OpenOptions, type OpenPage, openPage } from './browser.js';
 
 /** A real server and a real Chromium. */
 export interface World extends AsyncDisposable {
@@ -26,6 +26,9 @@ export type Once = (name: string, test: () => Promise<void>) => void;
 
 /** Where a world keeps its work. */
 export type WorldKind = 'embedded' | 'on Redis and PostgreSQL';
+
+/** Says that there is nothing, and so asks for nothing while nobody looks. */
+const NO_VIEW = '/no-such-view';
 
 /** How a server is started. */
 export interface ServerSettings {
@@ -50,12 +53,11 @@ export async function startWorld(kind: WorldKind, settings: ServerSettings = {})
   const server = runServerOn(stores, settings);
   const [url, browser] = await Promise.all([server.url(), startBrowser()]);
   const opened: OpenPage[] = [];
-  /** Of visitors who have gone: the next one comes in their place, since a new window costs more than most tests. */
+  /** Of visitors who have gone: the next one comes in their place, since to load the page costs more than most tests. */
   const idle: OpenPage[] = [];
   const rest = async (page: OpenPage) => {
     await page.page.unrouteAll({ behavior: 'ignoreErrors' });
-    // Of the same server: for another site the browser would start another process.
-    await page.page.goto(`${url}/health/live`);
+    await goTo(page.page, NO_VIEW);
     idle.push(page);
   };
   return {
@@ -65,7 +67,7 @@ export async function startWorld(kind: WorldKind, settings: ServerSettings = {})
     async open(path, openOptions) {
       const kept = openOptions === undefined ? idle.pop() : undefined;
       const page = kept ?? (await openPage(browser, url + path, openOptions));
-      if (kept) await kept.page.goto(url + path);
+      if (kept) await goTo(kept.page, path);
       else opened.push(page);
       return openOptions === undefined ? { ...page, [Symbol.asyncDispose]: () => rest(page) } : page;
     },
@@ -85,11 +87,7 @@ export async function startWorld(kind: WorldKind, settings: ServerSettings = {})
  */
 export function runServerOn({ folder, env }: Stores, settings: ServerSettings = {}): MillraceProcess {
   const args = ['start', '--port', '0', '--data-dir', join(folder, 'data'), ...(settings.args ?? [])];
-  return runMillrace(args, {
-    folder,
-    env: { MILLRACE_LOG_LEVEL: 'warn', ...env, ...settings.env },
-    nodeFlags: SHORT_LIVED_PGLITE,
-  });
+  return runMillrace(args, { folder, env: { MILLRACE_LOG_LEVEL: 'warn', ...env, ...settings.env } });
 }
 
 /**

@@ -50,10 +50,11 @@ class Stream {
     }
   }
 
-  /** Tasks ended per second, over so long from now. */
+  /** Tasks ended per second, over so long from now; on a machine that is busy until one has ended. */
   async rateOver(ms: number): Promise<number> {
     const [before, since] = [this.#ended, performance.now()];
-    await delay(ms);
+    do await delay(ms);
+    while (this.#ended === before);
     return ((this.#ended - before) * 1000) / (performance.now() - since);
   }
 

@@ -1,6 +1,6 @@
-import { constants, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { copyFolder, keptTemplate, MODULES } from './kept-template.js';
 import { createOwnedFolder } from './owned-folder.js';
 
 /** A data directory of PGlite that belongs to one test. */
@@ -15,11 +15,8 @@ export interface PgliteFolder extends Disposable {
  */
 export const SHORT_LIVED_PGLITE: readonly string[] = ['--liftoff-only'];
 
-const MODULES = fileURLToPath(new URL('../../../node_modules/', import.meta.url));
-
 /**
- * Gives a test a new PGlite database in 0.2 s instead of 4: it is made once for every version of PGlite, kept under
- * `node_modules/.cache`, and copied.
+ * Gives a test a new PGlite database in 0.2 s instead of 4: it is made once for every version of PGlite, kept, and copied.
  * @param create - makes a database in the directory it is given, and closes it.
  * @returns the directory; removed when it is disposed of, at the latest with this process.
  */
@@ -27,29 +24,16 @@ export async function pgliteFolder(create: (dataDir: string) => Promise<void>): 
   const template = await templateFolder(create);
   const folder = createOwnedFolder();
   const dataDir = join(folder.path, 'data');
-  cpSync(template, dataDir, { recursive: true, mode: constants.COPYFILE_FICLONE });
+  copyFolder(template, dataDir);
   return { dataDir, [Symbol.dispose]: () => folder.remove() };
 }
 
-async function templateFolder(create: (dataDir: string) => Promise<void>): Promise<string> {
+function templateFolder(create: (dataDir: string) => Promise<void>): Promise<string> {
   const manifest = readFileSync(join(MODULES, '@electric-sql/pglite/package.json'), 'utf8');
   const { version } = JSON.parse(manifest) as { version: string };
-  const cache = join(MODULES, '.cache/millrace-testkit');
-  const template = join(cache, `pglite-${version}`);
-  if (existsSync(template)) return template;
-  mkdirSync(cache, { recursive: true });
-  const folder = createOwnedFolder();
-  const own = join(cache, `making-${process.pid}`);
-  try {
-    const made = join(folder.path, 'template');
+  return keptTemplate(`pglite-${version}`, async (folder) => {
+    const made = join(folder, 'data');
     await create(made);
-    cpSync(made, own, { recursive: true });
-    renameSync(own, template);
-  } catch (error) {
-    rmSync(own, { recursive: true, force: true });
-    if (!existsSync(template)) throw error; // Otherwise another process was faster, with the same result.
-  } finally {
-    folder.remove();
-  }
-  return template;
+    return made;
+  });
 }

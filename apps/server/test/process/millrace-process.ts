@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { until } from '@millrace/testkit';
+import { SHORT_LIVED_PGLITE, until } from '@millrace/testkit';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const CLI = fileURLToPath(new URL('../../dist/cli/millrace.js', import.meta.url));
@@ -26,18 +26,14 @@ export interface MillraceProcess extends AsyncDisposable {
 /**
  * Runs `millrace` as a user would.
  * @param args - its arguments.
- * @param options - variables besides PATH, the working directory, and flags of Node.
+ * @param options - variables besides PATH, and the working directory.
  */
 export const runMillrace = (
   args: readonly string[],
-  options: {
-    readonly env?: Record<string, string>;
-    readonly folder: string;
-    readonly nodeFlags?: readonly string[];
-  },
+  options: { readonly env?: Record<string, string>; readonly folder: string },
 ): MillraceProcess =>
   watched(
-    spawn(process.execPath, [...(options.nodeFlags ?? []), CLI, ...args], {
+    spawn(process.execPath, [...SHORT_LIVED_PGLITE, CLI, ...args], {
       cwd: options.folder,
       env: { PATH: process.env.PATH, ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],
