@@ -2,9 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
+import { benchNames, loadBench } from './benches.js';
 import { type GaugeResult, gaugeTable, runGauge } from './gauges.js';
 import { type Comparison, compare } from './measure.js';
-import { type Bench, benchNames, loadBench, type Row } from './registry.js';
+import type { Bench, Row } from './registry.js';
 
 // A bar says "not slower than": a twentieth is left to the noise of the machine.
 const TOLERANCE = 0.95;

@@ -9,10 +9,10 @@ import { jobsPage } from './pages/jobs.js';
 import { operationsPage } from './pages/operations.js';
 import { overviewPage } from './pages/overview.js';
 import { workersPage } from './pages/workers.js';
-import { type Once, startWorld, type World, type WorldKind } from './world.js';
+import { startWorld, type World, type WorldKind } from './world.js';
 
 /** A page, looked at and used. */
-type PageTests = (world: () => World, once: Once) => void;
+type PageTests = (world: () => World) => void;
 
 const PAGES: Readonly<Record<string, PageTests>> = {
   overview: overviewPage,
@@ -48,7 +48,7 @@ export function pagesContract(kind: WorldKind, more: Readonly<Record<string, Pag
     }, 60_000);
     afterAll(() => world?.[Symbol.asyncDispose](), 60_000);
     for (const [name, tests] of Object.entries({ ...PAGES, ...more }))
-      describe(name, () => tests(() => world, kind === 'embedded' ? it : () => {}));
+      describe(name, () => tests(() => world));
     it('lets the browser complain about nothing', () => expect(world.complaints()).toEqual([]));
   });
 }

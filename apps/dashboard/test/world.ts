@@ -21,9 +21,6 @@ export interface World extends AsyncDisposable {
   complaints(): readonly string[];
 }
 
-/** Defines a test in the first world that it is looked at in: it is a matter of the page alone, wherever the server keeps its work. */
-export type Once = (name: string, test: () => Promise<void>) => void;
-
 /** Where a world keeps its work. */
 export type WorldKind = 'embedded' | 'on Redis and PostgreSQL';
 

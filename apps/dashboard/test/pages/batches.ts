@@ -2,18 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { seriousFindings } from '../browser.js';
-import type { Once, World } from '../world.js';
+import type { World } from '../world.js';
 
 /**
  * Batches, and one of them as a DAG.
  * @param world - with the demo running.
- * @param once - for what is a matter of the page alone.
  */
-export function batchesPage(world: () => World, once: Once): void {
-  once('lists the batches that the filters of the address name', () => listsBatches(world()));
+export function batchesPage(world: () => World): void {
+  it('lists the batches that the filters of the address name', () => listsBatches(world()));
   it('draws a running batch, aborts it and retries it, states following', () => followsRun(world()));
   it('shows why a task failed, and retries it, by keys alone', () => retriesByKeys(world()));
-  once('shows what a task was given and what it gave', () => showsResults(world()));
+  it('shows what a task was given and what it gave', () => showsResults(world()));
 }
 
 /** As an attacker would call a month: it must be read, not run. */

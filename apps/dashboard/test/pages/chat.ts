@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { seriousFindings } from '../browser.js';
-import type { Once, World } from '../world.js';
+import type { World } from '../world.js';
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
 /** Repeated by what answers, at 30 ms a word: some of them run for as long as anybody needs to look. */
@@ -15,9 +15,8 @@ const messagesOf = (page: Page) => page.getByRole('region', { name: 'Messages' }
 /**
  * The chat.
  * @param world - any.
- * @param once - for what is a matter of the page alone.
  */
-export function chatPage(world: () => World, once: Once): void {
+export function chatPage(world: () => World): void {
   const made = async (session_id: string, tenant?: string): Promise<string> => {
     const body = { session_id, ...(tenant !== undefined && { tenant }) };
     return (await world().api.call('createChatSession', { body })).session_id;
@@ -33,7 +32,7 @@ export function chatPage(world: () => World, once: Once): void {
     return (await Promise.all(asked)).map(({ status }) => status);
   };
 
-  once('makes a session and streams an answer piece by piece, by keys alone; markup stays text', async () => {
+  it('makes a session and streams an answer piece by piece, by keys alone; markup stays text', async () => {
     await using opened = await world().open('/chat');
     const { page } = opened;
     await page.getByRole('button', { name: 'New session' }).focus();
@@ -105,7 +104,7 @@ export function chatPage(world: () => World, once: Once): void {
     expect(await box.inputValue()).toBe('not lost');
   });
 
-  once('streams a turn that others began, again after a break, and not while nobody looks', async () => {
+  it('streams a turn that others began, again after a break, and not while nobody looks', async () => {
     const sessionId = await made('begun elsewhere', 'page');
     const { api } = world();
     const params = { sessionId };
@@ -148,7 +147,7 @@ export function chatPage(world: () => World, once: Once): void {
     expect(await endsOf(sessionId)).toContain('CANCELLED');
   });
 
-  once('says kindly that a session is gone, and is one column after the other on a phone', async () => {
+  it('says kindly that a session is gone, and is one column after the other on a phone', async () => {
     const sessionId = await made('on a phone', 'page');
     await using opened = await world().open('/chat?tenant=page', { viewport: { width: 390, height: 844 } });
     const { page } = opened;

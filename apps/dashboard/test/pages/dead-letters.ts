@@ -4,7 +4,7 @@ import { countText } from '../../src/rules/amounts.js';
 import { causeParts } from '../../src/rules/causes.js';
 import { hrefOf } from '../../src/rules/hrefs.js';
 import { seriousFindings } from '../browser.js';
-import type { Once, World } from '../world.js';
+import type { World } from '../world.js';
 
 const LIVE = { timeout: 20_000 };
 /** Two of each cause of the demo: which one a job dies of, its id says. */
@@ -19,20 +19,19 @@ const GROUPS = {
 /**
  * What failed for good.
  * @param world - with the demo running.
- * @param once - for what is a matter of the page alone.
  */
-export function deadLettersPage(world: () => World, once: Once): void {
+export function deadLettersPage(world: () => World): void {
   beforeAll(async () => {
     const { api } = world();
     const jobs = JOBS.map((id) => ({ id, processorType: 'demo.work', payload: { ms: 0, fail: 'always' } }));
     for (const id of Object.values(GROUPS))
       await api.call('submitGroup', { body: { group: { id, tenantId: id }, jobs } });
   }, 30_000);
-  once('says how many errors the failures of a group are, with samples', () => readsCauses(world()));
+  it('says how many errors the failures of a group are, with samples', () => readsCauses(world()));
   it('redrives an error, and confirms with its count', () => redrivesCause(world()));
-  once('redrives one letter, and some that were chosen, by keys alone', () => redrivesSome(world()));
+  it('redrives one letter, and some that were chosen, by keys alone', () => redrivesSome(world()));
   it('asks again when there are others by then, and purges', () => purgesGroup(world()));
-  once('says that there is nothing where nothing failed', () => saysNothing(world()));
+  it('says that there is nothing where nothing failed', () => saysNothing(world()));
 }
 
 const causesOf = async ({ api }: World, groupId: string) =>

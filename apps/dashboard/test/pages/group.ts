@@ -1,6 +1,6 @@
 import type { GroupBody } from '@millrace/contract';
 import { expect, it } from 'vitest';
-import type { Once, World } from '../world.js';
+import type { World } from '../world.js';
 
 const ID = 'page-group';
 const GROUP_ID = `acme/${ID}`;
@@ -38,9 +38,8 @@ async function submitPaused({ api }: World, id: string): Promise<void> {
 /**
  * One group.
  * @param world - with the demo running.
- * @param once - for what is a matter of the page alone.
  */
-export function groupPage(world: () => World, once: Once): void {
+export function groupPage(world: () => World): void {
   it('says of a group that has ended what the API says: progress, result, errors', async () => {
     await submitMixed(world());
     await expect.poll(async () => (await groupOf(world())).status, POLL).toBe('COMPLETED');
@@ -86,7 +85,7 @@ export function groupPage(world: () => World, once: Once): void {
     expect(page.url()).toContain('round=1');
   });
 
-  once('says why a group waits, resumes it, and knows no group that there is not', async () => {
+  it('says why a group waits, resumes it, and knows no group that there is not', async () => {
     const id = 'page-group-paused';
     await submitPaused(world(), id);
     await using opened = await world().open(`/groups/${id}`);

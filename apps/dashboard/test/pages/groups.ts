@@ -2,20 +2,19 @@ import type { AnswerOf } from '@millrace/contract/server-client';
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { countText, percentText } from '../../src/rules/amounts.js';
-import type { Once, World } from '../world.js';
+import type { World } from '../world.js';
 
 const LIVE = { timeout: 20_000 };
 
 /**
  * Groups and their shares.
  * @param world - with the demo running.
- * @param once - for what is a matter of the page alone.
  */
-export function groupsPage(world: () => World, once: Once): void {
+export function groupsPage(world: () => World): void {
   it('shows shares against fair shares, which follow when a weight is changed on the page', () =>
     followsWeight(world()));
   it('pauses, resumes, limits and cancels a group, and says what the API says', () => actsOnGroup(world()));
-  once('finds groups by state, tenant and id, and keeps that in the address', () => findsGroups(world()));
+  it('finds groups by state, tenant and id, and keeps that in the address', () => findsGroups(world()));
 }
 
 const tenantsOf = ({ tenants }: AnswerOf<'getFairness'>) => tenants;

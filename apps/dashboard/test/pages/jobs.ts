@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { seriousFindings } from '../browser.js';
-import type { Once, World } from '../world.js';
+import type { World } from '../world.js';
 
 const GROUP_ID = 'page-jobs';
 const WAITING = 60;
@@ -22,9 +22,8 @@ async function submitJobs({ api }: World): Promise<void> {
 /**
  * The jobs of a group, and one of them.
  * @param world - with the demo running.
- * @param once - for what is a matter of the page alone.
  */
-export function jobsPage(world: () => World, once: Once): void {
+export function jobsPage(world: () => World): void {
   const look = (path: string) => world().open(`/groups/${GROUP_ID}/jobs${path}`);
   const jobOf = (jobId: string) => world().api.call('getJob', { params: { groupId: GROUP_ID, jobId } });
 
@@ -50,7 +49,7 @@ export function jobsPage(world: () => World, once: Once): void {
     await page.getByText('The group has no such job').waitFor();
   });
 
-  once('explains a job that waits, and shows a hostile payload as text', async () => {
+  it('explains a job that waits, and shows a hostile payload as text', async () => {
     await using opened = await look('/wait-7');
     const { page } = opened;
     const params = { groupId: GROUP_ID, jobId: 'wait-7' };

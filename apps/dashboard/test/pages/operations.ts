@@ -1,17 +1,16 @@
 import { expect, it } from 'vitest';
 import { percentText } from '../../src/rules/amounts.js';
 import { fastPathOf } from '../../src/rules/fast-path.js';
-import type { Once, World } from '../world.js';
+import type { World } from '../world.js';
 
 /**
  * Operations, and one of them.
  * @param world - with the demo running.
- * @param once - for what is a matter of the page alone.
  */
-export function operationsPage(world: () => World, once: Once): void {
-  once('says how commands are answered, and keeps the range in the address', () => saysAnswers(world()));
-  once('finds an operation by its business key and tells its life to the end', () => tellsLife(world()));
-  once('leads to the work behind an operation, and keeps filters in the address', () => leadsToWork(world()));
+export function operationsPage(world: () => World): void {
+  it('says how commands are answered, and keeps the range in the address', () => saysAnswers(world()));
+  it('finds an operation by its business key and tells its life to the end', () => tellsLife(world()));
+  it('leads to the work behind an operation, and keeps filters in the address', () => leadsToWork(world()));
   it('cancels an operation that runs, by keys alone', () => cancelsByKeys(world()));
 }
 

@@ -1,13 +1,12 @@
 import type { HealthBody } from '@millrace/contract';
 import { expect, it } from 'vitest';
-import type { Once, World } from '../world.js';
+import type { World } from '../world.js';
 
 /**
  * The overview.
  * @param world - with the demo running.
- * @param once - for what is a matter of the page alone.
  */
-export function overviewPage(world: () => World, once: Once): void {
+export function overviewPage(world: () => World): void {
   it('says what the API says: tenants, dead letters, shares', async () => {
     await using opened = await world().open('/');
     const { page } = opened;
@@ -27,7 +26,7 @@ export function overviewPage(world: () => World, once: Once): void {
     expect(label).toMatch(/^demo-whale gets [\d.]+%, its fair share is [\d.]+%$/);
   });
 
-  once('draws the last hours, and keeps the range in the address', async () => {
+  it('draws the last hours, and keeps the range in the address', async () => {
     await using opened = await world().open('/');
     const { page } = opened;
     await page.getByRole('img', { name: 'Jobs done and failed per second over time' }).waitFor();

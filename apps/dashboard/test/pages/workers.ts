@@ -1,15 +1,14 @@
 import { expect, it } from 'vitest';
 import { seriousFindings } from '../browser.js';
-import type { Once, World } from '../world.js';
+import type { World } from '../world.js';
 
 const PATIENT = { timeout: 20_000 };
 
 /**
  * The workers.
  * @param world - with one instance.
- * @param once - for what is a matter of the page alone.
  */
-export function workersPage(world: () => World, once: Once): void {
+export function workersPage(world: () => World): void {
   const onlyInstance = async () => {
     const { items } = await world().api.call('listInstances', {});
     const [instance] = items;
@@ -17,7 +16,7 @@ export function workersPage(world: () => World, once: Once): void {
     return instance;
   };
 
-  once('says what the API says of the instance, what it knows, and what it needs', async () => {
+  it('says what the API says of the instance, what it knows, and what it needs', async () => {
     await using opened = await world().open('/workers');
     const { page } = opened;
     const instance = await onlyInstance();
