@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { inAllRooms, LongFirst, projects, serialTests, shared } from './vitest.config.ts';
+import { inAllRooms, LongFirst, projects, SHORT_LIVED, serialTests, shared } from './vitest.config.ts';
 
 /** These need the build, servers or processes of their own, but judge no time and no memory. */
 const PATIENT = [
@@ -48,7 +48,7 @@ const GROUPS: Readonly<Record<string, string[]>> = {
   pages: filesOf(PAGES),
 };
 /** Of those that wait for a part of their time. */
-const WORKERS: Readonly<Record<string, number>> = { waiting: 4, pages: 3 };
+const WORKERS: Readonly<Record<string, number>> = { patient: 3, waiting: 4, pages: 3 };
 const group = GROUPS[MILLRACE_SERIAL ?? ''];
 const include = group ?? [serialTests];
 const exclude = MILLRACE_SERIAL === 'alone' ? Object.values(GROUPS).flat() : [];
@@ -74,7 +74,8 @@ export default defineConfig({
   test: {
     // Both as in the parallel run.
     isolate: false,
-    execArgv: ['--liftoff-only'],
+    execArgv: SHORT_LIVED,
+    experimental: { fsModuleCache: true },
     projects: group ? ofGroup : byRoom,
     sequence: { sequencer: LongFirst },
     fileParallelism: group !== undefined,

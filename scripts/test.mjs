@@ -73,7 +73,7 @@ async function tests(addresses) {
   await step('serial tests', vitest('serial', NOT_CHAOS, serial('alone')));
 }
 
-/** Each uses one core for a part of its time only. */
+/** Each uses one core for a part of its time only, so they run beside the first tests. */
 const staticChecks = () =>
   Promise.all([
     step('types', script('check-types.mjs')),
@@ -105,8 +105,7 @@ async function startServers() {
 }
 
 async function main() {
-  await ensurePackages();
-  await ensureServers();
+  await Promise.all([ensurePackages(), ensureServers()]);
   rmSync(RESULTS, { recursive: true, force: true });
   mkdirSync(RESULTS, { recursive: true });
 
@@ -116,8 +115,6 @@ async function main() {
     step('page', script('build-page.mjs')),
   ]);
   if (!built.every(Boolean)) return;
-  await staticChecks();
-
   const memory = makeMemoryFolder();
   if (memory) process.env.TMPDIR = memory.path;
   for (const signal of ['SIGINT', 'SIGTERM'])
@@ -127,7 +124,7 @@ async function main() {
     });
   const { addresses, stop } = await startServers();
   try {
-    await tests(addresses);
+    await Promise.all([staticChecks(), tests(addresses)]);
   } finally {
     await stop();
     memory?.remove();
