@@ -5,21 +5,7 @@ import { seededRng } from '@millrace/foundation';
 import Table from 'cli-table3';
 import { readCommandLine, replayCommand, USAGE } from './command-line.js';
 import { registeredScenarios, type Scenario, type Verdict } from './registry.js';
-import './scenarios/abort-storm.js';
-import './scenarios/bulk-cluster.js';
-import './scenarios/bulk-cluster-skew.js';
-import './scenarios/bulk-corrupt-record.js';
-import './scenarios/bulk-disk-full.js';
-import './scenarios/bulk-memory-full.js';
-import './scenarios/bulk-one-key.js';
-import './scenarios/bulk-redis.js';
-import './scenarios/bulk-service-down.js';
-import './scenarios/bulk-workers.js';
-import './scenarios/orchestrator-kills.js';
-import './scenarios/outbox-exactly-once.js';
-import './scenarios/redis-queue.js';
-import './scenarios/runner-killed.js';
-import './scenarios/server-campaign.js';
+import './scenarios/index.js';
 
 interface Outcome {
   readonly scenario: string;
