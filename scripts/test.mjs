@@ -64,6 +64,7 @@ async function tests(addresses) {
     await step('patient tests', vitest('patient', NOT_CHAOS, serial('patient')));
   };
   const shownAtItsEnd = async () => {
+    await staticChecks();
     await step('repeating tests', vitest('repeating', [], parallel('repeating'), false));
     await step('chaos', vitest('chaos', CHAOS, addresses, false));
   };
@@ -73,7 +74,7 @@ async function tests(addresses) {
   await step('serial tests', vitest('serial', NOT_CHAOS, serial('alone')));
 }
 
-/** Each uses one core for a part of its time only, so they run beside the first tests. */
+/** Each uses one core for a part of its time only. */
 const staticChecks = () =>
   Promise.all([
     step('types', script('check-types.mjs')),
@@ -124,7 +125,7 @@ async function main() {
     });
   const { addresses, stop } = await startServers();
   try {
-    await Promise.all([staticChecks(), tests(addresses)]);
+    await tests(addresses);
   } finally {
     await stop();
     memory?.remove();
