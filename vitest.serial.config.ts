@@ -53,17 +53,17 @@ const group = GROUPS[MILLRACE_SERIAL ?? ''];
 const include = group ?? [serialTests];
 const exclude = MILLRACE_SERIAL === 'alone' ? Object.values(GROUPS).flat() : [];
 
-/** The test kit puts others in the place of modules, which it must then load itself. */
-const TESTKIT = 'packages/testkit/**';
+/** The test kit puts others in the place of modules, which it must then load itself; chaos is a run of its own. */
+const APART = ['packages/testkit/**', 'chaos/**'];
 const byRoom = projects(include, exclude).map((project) =>
   project.test.name === 'testkit' ? { ...project, test: { ...project.test, isolate: true } } : project,
 );
 
-/** Projects run one after the other, so pairs would be of one package only: what runs in pairs is one project. */
+/** Projects run one after the other, and each loads everything anew: what `npm test` runs together is one project. */
 const ofGroup = [
   {
     extends: true as const,
-    test: { name: 'pairs', include: inAllRooms(include), exclude: [TESTKIT] },
+    test: { name: 'group', include: inAllRooms(include), exclude: [...APART, ...inAllRooms(exclude)] },
   },
   ...byRoom.filter((project) => project.test.name === 'testkit'),
 ];
@@ -76,7 +76,7 @@ export default defineConfig({
     isolate: false,
     execArgv: SHORT_LIVED,
     experimental: { fsModuleCache: true },
-    projects: group ? ofGroup : byRoom,
+    projects: MILLRACE_SERIAL ? ofGroup : byRoom,
     sequence: { sequencer: LongFirst },
     fileParallelism: group !== undefined,
     maxWorkers: group ? (WORKERS[MILLRACE_SERIAL ?? ''] ?? 2) : 1,

@@ -50,7 +50,6 @@ const vitest =
 
 const SERIAL = ['--config', 'vitest.serial.config.ts'];
 const CHAOS = [...SERIAL, '--project', 'chaos'];
-const NOT_CHAOS = [...SERIAL, '--project', '!chaos'];
 
 /**
  * Two rows of runs side by side, since each leaves the machine idle for a part of its time: while it starts, waits for a server, or counts
@@ -61,7 +60,7 @@ async function tests(addresses) {
   const serial = (group) => ({ ...addresses, MILLRACE_SERIAL: group });
   const shown = async () => {
     await step('parallel tests and coverage', vitest('parallel', ['--coverage'], parallel('counted')));
-    await step('patient tests', vitest('patient', NOT_CHAOS, serial('patient')));
+    await step('patient tests', vitest('patient', SERIAL, serial('patient')));
   };
   const shownAtItsEnd = async () => {
     await staticChecks();
@@ -69,9 +68,9 @@ async function tests(addresses) {
     await step('chaos', vitest('chaos', CHAOS, addresses, false));
   };
   await Promise.all([shown(), shownAtItsEnd()]);
-  await step('pages', vitest('pages', NOT_CHAOS, serial('pages')));
+  await step('pages', vitest('pages', SERIAL, serial('pages')));
   await step('waiting tests', vitest('waiting', SERIAL, serial('waiting')));
-  await step('serial tests', vitest('serial', NOT_CHAOS, serial('alone')));
+  await step('serial tests', vitest('serial', SERIAL, serial('alone')));
 }
 
 /** Each uses one core for a part of its time only. */
