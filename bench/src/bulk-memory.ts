@@ -1,5 +1,6 @@
 import { BulkActionEngine, defineProcessor, type JobInput } from '@millrace/bulk-action';
 import PQueue from 'p-queue';
+import { GROWTH_RATIOS, growth } from './growth.js';
 import type { Side } from './measure.js';
 import { describePeers } from './peers.js';
 import { type Row, registerBench } from './registry.js';
@@ -200,10 +201,15 @@ registerBench({
   name: 'bulk-memory',
   settings: [
     ...describePeers(['p-queue']),
-    `BulkActionEngine: in memory, ${CONCURRENCY} workers, globalRps ${GLOBAL_RPS}, the rest as it comes; no peer has its features in`,
-    'memory, so p-queue (filled while stopped, then drained) and a Map only show where the floor is',
+    `BulkActionEngine: in memory, ${CONCURRENCY} workers, globalRps ${GLOBAL_RPS.toLocaleString('en')} (never reached), the rest as it comes`,
+    'no peer has its features in memory: p-queue (filled while stopped, then drained) and a Map only show where the floor is',
+    GROWTH_RATIOS,
   ],
   pairs: 9,
   warmUps: 1,
   rows,
+  gauges({ smoke }) {
+    const [jobs, most] = smoke ? [200, 200] : [50_000, MANY_GROUPS];
+    return [growth(most, (groups) => processing('BulkActionEngine', jobs, groups, 2 * most))];
+  },
 });

@@ -1,4 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { seededRng } from '@millrace/foundation';
 import { describeRedis, stopRedis } from './bulk/redis.js';
 import { COMPARATORS, contest } from './congestion/contest.js';
@@ -14,7 +13,8 @@ const PHASE_SECONDS = 30;
 const SMOKE_SECONDS = 0.3;
 const DRAWN_SEEDS = ['one', 'two', 'three'];
 const SMOKE_SPEED = 130;
-const FOLDER = '.results/bench';
+/** An engine waits for the service most of its time: so many runs of it do not disturb each other. */
+const AT_ONCE = 3;
 
 /** A contest on one service: the engine is judged, the others stand beside it in the table and the picture. */
 interface Match {
@@ -61,30 +61,32 @@ function matches(smoke: boolean): Match[] {
   ];
 }
 
-const gaugeOf = ({ title, file, brief, readings, read }: Match): Gauge => ({
-  work: title,
-  readings,
-  async run() {
-    const engine = shippedEngine(brief.kind === 'queueing');
-    // The engine alone on the machine, the others together: one of them calls as fast as it can.
-    const [ours] = await contest(brief, [engine], WORKERS);
-    const others = await Promise.all(COMPARATORS.map((one) => contest(brief, [one], WORKERS)));
-    show(title, file, [...(ours ? [ours] : []), ...others.flat()], brief.phases);
-    if (!ours) throw new Error('expected the engine to have run');
-    return read(scoreOf(ours.report, brief.phases));
-  },
-});
+/** The same numbers of each comparator, which nobody judges. */
+const besides = (readings: Gauge['readings']): Gauge['readings'] =>
+  COMPARATORS.flatMap(({ name }) =>
+    readings.map((reading) => ({ name: `${name}: ${reading.name}`, unit: reading.unit, once: true })),
+  );
 
-function show(
-  title: string,
-  file: string,
-  outcomes: readonly ControllerOutcome[],
-  phases: readonly Phase[],
-): void {
-  mkdirSync(FOLDER, { recursive: true });
-  const path = `${FOLDER}/${file}.svg`;
-  writeFileSync(path, outcomePlot(title, outcomes));
-  console.log(`\n${title} (plot: ${path})\n${outcomeTable(outcomes, phases)}`);
+function gaugeOf({ title, file, brief, readings, read }: Match): Gauge {
+  const { phases, kind } = brief;
+  const valuesOf = ({ report }: ControllerOutcome) => read(scoreOf(report, phases));
+  let shown: readonly ControllerOutcome[] = [];
+  return {
+    work: title,
+    readings: [...readings, ...besides(readings)],
+    atOnce: AT_ONCE,
+    plot: { file: `${file}.svg`, draw: () => outcomePlot(title, shown) },
+    async run(turn) {
+      const [ours] = await contest(brief, [shippedEngine(kind === 'queueing')], WORKERS);
+      if (!ours) throw new Error('expected the engine to have run');
+      if (turn > 0) return valuesOf(ours);
+      // Once, and after the engines: one of them calls as fast as it can.
+      const others = (await Promise.all(COMPARATORS.map((one) => contest(brief, [one], WORKERS)))).flat();
+      shown = [ours, ...others];
+      console.log(`\n${title}, the first run\n${outcomeTable(shown, phases)}`);
+      return shown.flatMap(valuesOf);
+    },
+  };
 }
 
 registerBench({
@@ -94,10 +96,11 @@ registerBench({
       `Millrace: one engine on Redis, ${WORKERS} workers, 8 groups, no configured rate; told nothing but the answers`,
       `AIMD alone, Vegas alone: ${WORKERS} workers, a limit of calls at once, no queue behind it`,
       `the service: a process of its own, 50 ms of work, phases of ${PHASE_SECONDS} s; it counts, not the callers`,
-      describeRedis(),
+      `${AT_ONCE} runs of the engine at a time, each with a service and keys of its own; the comparators run once, after the first of them; plots: the first run`,
+      describeRedis('keys of its own for every run'),
     ];
   },
-  pairs: 1,
+  pairs: 9,
   warmUps: 0,
   rows: () => [],
   gauges: ({ smoke }) => matches(smoke).map(gaugeOf),

@@ -1,4 +1,3 @@
-import Table from 'cli-table3';
 import { quantile } from './measure.js';
 
 /** A number of a run that is judged by itself. */
@@ -11,6 +10,10 @@ interface Reading {
   /** Whether the bounds are those of every run, not only of the median. */
   readonly everyRun?: boolean;
   readonly aim?: number;
+  /** Given by the first run only: what stands beside the work, and is not judged. */
+  readonly once?: boolean;
+  /** Where it stands on the axis, if the readings are the points of a curve. */
+  readonly at?: number;
 }
 
 /** Work that is judged by numbers of its own, not beside a peer. */
@@ -19,53 +22,64 @@ export interface Gauge {
   readonly readings: readonly Reading[];
   /** How often it runs, where that differs from the benchmark's pairs. */
   readonly runs?: number;
-  /** Does the work once and answers one value for each reading. */
-  run(): Promise<readonly number[]>;
+  /** How many of the runs go on at the same time (1): for work that waits most of its time. */
+  readonly atOnce?: number;
+  /** A picture of it, made after the runs. */
+  readonly plot?: { readonly file: string; draw(): string };
+  /** Does the work once and answers one value for each reading. The first run is number 0. */
+  run(turn: number): Promise<readonly number[]>;
+}
+
+/** What the runs said about one reading. */
+export interface ReadingResult extends Reading {
+  readonly runs: number;
+  readonly median: number;
+  /** The least and the greatest of the runs. */
+  readonly range: readonly [number, number];
+  readonly passed: boolean;
 }
 
 /** What the runs of a gauge came to. */
 export interface GaugeResult {
   readonly work: string;
   readonly runs: number;
-  readonly readings: readonly (Reading & {
-    readonly median: number;
-    /** The least and the greatest of the runs. */
-    readonly range: readonly [number, number];
-    readonly passed: boolean;
-  })[];
+  /** The file with its picture, beside the report. */
+  readonly plot?: string;
+  readonly readings: readonly ReadingResult[];
   readonly passed: boolean;
 }
 
 /** Runs a gauge so many times; the medians are judged, or every run where a reading says so. */
 export async function runGauge(gauge: Gauge, runs: number): Promise<GaugeResult> {
   const values: (readonly number[])[] = [];
-  for (let run = 0; run < runs; run++) values.push(await gauge.run());
+  const { atOnce = 1 } = gauge;
+  for (let from = 0; from < runs; from += atOnce) {
+    const turns = Array.from({ length: Math.min(atOnce, runs - from) }, (_, offset) => from + offset);
+    values.push(...(await allOf(turns.map((turn) => gauge.run(turn)))));
+  }
   const readings = gauge.readings.map((reading, index) => {
-    const all = values.map((run) => run[index] ?? Number.NaN);
-    const median = quantile(all, 0.5);
-    const { least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY } = reading;
-    const range = [quantile(all, 0), quantile(all, 1)] as const;
-    const [low, high] = reading.everyRun ? range : [median, median];
-    const passed = low >= least && high <= most;
-    return { ...reading, median, range, passed };
+    const counted = reading.once ? values.slice(0, 1) : values;
+    return judged(
+      reading,
+      counted.map((run) => run[index] ?? Number.NaN),
+    );
   });
-  return { work: gauge.work, runs, readings, passed: readings.every(({ passed }) => passed) };
+  const passed = readings.every((reading) => reading.passed);
+  return { work: gauge.work, runs, ...(gauge.plot && { plot: gauge.plot.file }), readings, passed };
 }
 
-/** The results as a table, a line for each reading. */
-export function gaugeTable(results: readonly GaugeResult[], smoke: boolean): string {
-  const head = ['work', 'reading', 'median', 'from … to', 'runs', 'bar', 'aim', smoke ? '' : 'verdict'];
-  const table = new Table({ head, style: { head: [], border: [] } });
-  for (const { work, runs, readings } of results)
-    for (const { name, unit, least, most, everyRun, aim, median, range, passed } of readings) {
-      const bound = least !== undefined ? `≥ ${least}` : most !== undefined ? `≤ ${most}` : '';
-      const bar = bound !== '' && everyRun ? `every ${bound}` : bound;
-      const verdict = smoke ? 'not judged' : bar === '' ? '' : passed ? 'ok' : 'MISSED';
-      const [lowest, highest] = range;
-      const spread = `${significant(lowest)} … ${significant(highest)}`;
-      table.push([work, name, `${significant(median)} ${unit}`, spread, runs, bar, aim ?? '', verdict]);
-    }
-  return table.toString();
+/** Waits for all even if one fails: the others would go on beside whatever comes next. */
+async function allOf<T>(work: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
 }
 
-const significant = (value: number): string => String(Number(value.toPrecision(5)));
+function judged(reading: Reading, values: readonly number[]): ReadingResult {
+  const median = quantile(values, 0.5);
+  const { least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY } = reading;
+  const range = [quantile(values, 0), quantile(values, 1)] as const;
+  const [low, high] = reading.everyRun ? range : [median, median];
+  const isBound = reading.least !== undefined || reading.most !== undefined;
+  const passed = !isBound || (low >= least && high <= most);
+  return { ...reading, runs: values.length, median, range, passed };
+}

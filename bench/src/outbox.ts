@@ -8,16 +8,12 @@ import { pgBoss } from './outbox/pg-boss.js';
 import { describeServer, stopServer } from './outbox/server.js';
 import { inserting, working } from './outbox/sides.js';
 import { succession } from './outbox/succession.js';
-import { describePeers } from './peers.js';
+import { describePeers, GRAPHILE_WORKER } from './peers.js';
 import { type Row, registerBench } from './registry.js';
 
 // Tasks that wait for other systems: many at once. Also the most that is claimed at once, as with graphile-worker's localQueue.
 const EXTERNAL_AT_ONCE = 500;
 const TRANSACTIONS_AT_ONCE = 10;
-/** What graphile-worker's own page on performance takes, which the bar is for; and a longer one, which is quicker here. */
-const LOCAL_QUEUE = 500;
-const LOCAL_QUEUE_BEST = 2000;
-const BOSS_WORKERS = 4;
 const text = (count: number) => count.toLocaleString('en');
 
 /** graphile-worker first everywhere: the noise of a peer against itself is measured with the first, and it is the quicker one. */
@@ -28,7 +24,8 @@ function rows({ smoke }: { smoke: boolean }): Row[] {
   const inserted = smoke ? 200 : 20_000;
   const flat = millrace({ perBatch, effect: false });
   const single = millrace({ perBatch: 1, effect: false });
-  const [queued, boss] = [graphileWorker(LOCAL_QUEUE), pgBoss(BOSS_WORKERS)];
+  const queued = graphileWorker(GRAPHILE_WORKER.localQueue);
+  const best = graphileWorker(GRAPHILE_WORKER.localQueueBest);
   const informative = { unit: 'ns', bar: 0, aim: 1 };
   return [
     {
@@ -39,8 +36,8 @@ function rows({ smoke }: { smoke: boolean }): Row[] {
       ours: working(flat, external),
       peers: [
         working(queued, external),
-        ...(smoke ? [] : [working(graphileWorker(LOCAL_QUEUE_BEST), external, { bar: 0, aim: 1 })]),
-        working(boss, external, { bar: 2, aim: 2 }),
+        ...(smoke ? [] : [working(best, external, { bar: 0, aim: 1 })]),
+        working(pgBoss, external, { bar: 2, aim: 2 }),
       ],
     },
     {
@@ -63,7 +60,7 @@ function rows({ smoke }: { smoke: boolean }): Row[] {
       ours: inserting(flat, inserted),
       peers: [
         inserting(queued, inserted, { name: 'graphile-worker' }),
-        inserting(boss, inserted, { name: 'pg-boss' }),
+        inserting(pgBoss, inserted, { name: 'pg-boss' }),
       ],
     },
   ];

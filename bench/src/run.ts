@@ -1,131 +1,93 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import Table from 'cli-table3';
 import { benchNames, loadBench } from './benches.js';
-import { type GaugeResult, gaugeTable, runGauge } from './gauges.js';
-import { type Comparison, compare } from './measure.js';
-import type { Bench, Row } from './registry.js';
+import { commit, machine } from './environment.js';
+import { olderThan, whyNotWritable } from './report/document.js';
+import { BenchFiles } from './report/files.js';
+import { durationText, HOW_TO_READ, linesOf, machineLines, tallyOf } from './report/lines.js';
+import type { BenchReport } from './report/model.js';
+import { reportText, summaryTable } from './report/tables.js';
+import { runBench } from './run-bench.js';
 
-// A bar says "not slower than": a twentieth is left to the noise of the machine.
-const TOLERANCE = 0.95;
+const files = new BenchFiles();
+const secondsSince = (startedMs: number) => (performance.now() - startedMs) / 1000;
 
-/** A comparison with what was asked of it: some peers set a bar of their own. */
-interface JudgedComparison extends Comparison {
-  readonly bar: number;
-  readonly aim: number;
-  readonly passed: boolean;
+/** Runs one benchmark, prints what it came to and leaves it as a file. */
+async function measured(name: string, smoke: boolean): Promise<BenchReport> {
+  files.dropReport(name, smoke);
+  const startedAt = new Date().toISOString();
+  const startedMs = performance.now();
+  const bench = await loadBench(name);
+  // A smoke run is over before anybody asks how far it is.
+  const announce = (work: string) => smoke || console.error(`  ${name}: ${work}`);
+  const before = { commit: commit(), machine: machine() };
+  const { results, gauges } = await runBench(bench, { smoke, announce, files });
+  const report: BenchReport = {
+    ...{ bench: name, smoke, startedAt, seconds: secondsSince(startedMs), ...before },
+    // Some settings are known only after the servers have run.
+    ...{ settings: bench.settings, results, gauges },
+  };
+  files.saveReport(report);
+  console.log(reportText(report));
+  return report;
 }
 
-interface RowResult {
-  readonly work: string;
-  readonly unit: string;
-  readonly bar: number;
-  readonly aim: number;
-  readonly ceiling?: number;
-  readonly comparisons: readonly JudgedComparison[];
-  /** A peer against itself: how far from 1 the same code lands on this machine in this run. */
-  readonly noise?: Comparison;
-  readonly passed: boolean;
-}
-
-async function runRow(row: Row, pairs: number, warmUps: number, smoke: boolean): Promise<RowResult> {
-  const comparisons: JudgedComparison[] = [];
-  const { ceiling = Number.POSITIVE_INFINITY } = row;
-  for (const peer of row.peers) {
-    const comparison = await compare(row.ours, peer, pairs, warmUps);
-    const { bar = row.bar, aim = row.aim } = peer;
-    const passed = comparison.ratio >= bar * TOLERANCE && comparison.oursCost <= ceiling;
-    comparisons.push({ ...comparison, bar, aim, passed });
-  }
-  const [first] = row.peers;
-  if (!first) throw new Error(`'${row.work}' has no peer to stand beside`);
-  // Where nothing is judged it would only take half of the time.
-  const noise = smoke ? {} : { noise: await compare(first, first, pairs, 1) };
-  const { work, unit, bar, aim } = row;
-  const limit = row.ceiling === undefined ? {} : { ceiling };
-  const passed = comparisons.every((comparison) => comparison.passed);
-  return { work, unit, bar, aim, ...limit, comparisons, ...noise, passed };
-}
-
-interface BenchResults {
-  readonly results: readonly RowResult[];
-  readonly gauges: readonly GaugeResult[];
-}
-
-async function runBench(bench: Bench, smoke: boolean): Promise<BenchResults> {
-  const results: RowResult[] = [];
-  const gauges: GaugeResult[] = [];
-  // A full run takes minutes.
-  const announce = (work: string) => smoke || console.error(`${bench.name}: ${work}`);
-  try {
-    for (const row of bench.rows({ smoke })) {
-      announce(row.work);
-      const { pairs = bench.pairs, warmUps = bench.warmUps } = row;
-      try {
-        results.push(await runRow(row, smoke ? 1 : pairs, smoke ? 0 : warmUps, smoke));
-      } finally {
-        await row.close?.();
-      }
+/** One after the other. One that breaks does not take along those that hours were spent on. */
+async function runAll(names: readonly string[], smoke: boolean): Promise<BenchReport[]> {
+  const last = files.findReports(names);
+  const reports: BenchReport[] = [];
+  for (const [index, name] of names.entries()) {
+    const seconds = last.get(name)?.seconds;
+    const hint = smoke || seconds === undefined ? '' : `, last time ${durationText(seconds)}`;
+    console.error(`${index + 1} of ${names.length}: ${name}${hint}`);
+    try {
+      const report = await measured(name, smoke);
+      reports.push(report);
+      console.error(`  ${name}: took ${durationText(report.seconds)}`);
+    } catch (error) {
+      console.error(`  ${name}: broke`, error);
     }
-    for (const gauge of bench.gauges?.({ smoke }) ?? []) {
-      announce(gauge.work);
-      gauges.push(await runGauge(gauge, smoke ? 1 : (gauge.runs ?? bench.pairs)));
-    }
-  } finally {
-    await bench.close?.();
   }
-  return { results, gauges };
+  return reports;
 }
 
-function print(bench: Bench, results: readonly RowResult[], smoke: boolean): void {
-  const percent = (share: number) => `±${(share * 100).toFixed(1)} %`;
-  const table = new Table({
-    head: [
-      'work',
-      'ours',
-      'peer',
-      'peer’s',
-      'ratio',
-      'spread',
-      'self-noise',
-      'bar',
-      'aim',
-      smoke ? '' : 'verdict',
-    ],
-    style: { head: [], border: [] },
-  });
-  for (const { work, unit, ceiling, comparisons, noise } of results)
-    for (const { peer, oursCost, peerCost, ratio, spread, bar, aim, passed } of comparisons)
-      table.push([
-        work,
-        `${oursCost.toFixed(0)} ${unit}`,
-        peer,
-        `${peerCost.toFixed(0)} ${unit}`,
-        `${ratio.toFixed(2)} ×`,
-        percent(spread),
-        noise ? `${noise.ratio.toFixed(2)} × ${percent(noise.spread)}` : '',
-        ceiling === undefined ? `≥ ${bar}` : `≥ ${bar}, ≤ ${ceiling} ${unit}`,
-        aim,
-        smoke ? 'not judged' : passed ? 'ok' : 'MISSED',
-      ]);
-  console.log(`\nbench ${bench.name}${smoke ? ' (smoke: one short iteration, bars not judged)' : ''}`);
-  for (const line of bench.settings) console.log(`  ${line}`);
-  if (results.length > 0) console.log(table.toString());
+/** The document is written of all benchmarks or not at all. */
+function document(since: string): boolean {
+  const found = files.findReports(benchNames());
+  const reasons = whyNotWritable(found);
+  if (reasons.length > 0) {
+    console.error(`docs/benchmarks.md is not written:\n  ${reasons.join('\n  ')}`);
+    return false;
+  }
+  const reports = [...found.values()].flatMap((report) => report ?? []);
+  for (const older of olderThan(reports, since)) console.error(`older than this run: ${older}`);
+  for (const path of files.writeDocument(reports)) console.error(`written: ${path}`);
+  return true;
 }
 
-/** The machine and the program versions that a number is worth nothing without. */
-const machine = () => ({
-  node: process.version,
-  cpu: cpus()[0]?.model ?? 'unknown',
-  cores: cpus().length,
-  memoryGiB: Math.round(totalmem() / 2 ** 30),
-});
+/** Why this run could not be written, known before hours are spent on it. */
+function obstacles(names: readonly string[], smoke: boolean): string[] {
+  if (smoke) return ['--write and --smoke exclude each other: a smoke run measures nothing'];
+  return whyNotWritable(files.findReports(benchNames().filter((name) => !names.includes(name))));
+}
+
+function summary(reports: readonly BenchReport[], asked: number, startedMs: number): number {
+  console.log(`\n${summaryTable(reports)}`);
+  const judged = reports.filter(({ smoke }) => !smoke);
+  const { bars, met, aims, reached } = tallyOf(judged.flatMap(linesOf));
+  if (judged.length > 0) console.log(`${met} of ${bars} bars met, ${reached} of ${aims} aims reached`);
+  for (const report of judged)
+    for (const says of tallyOf(linesOf(report)).missed) console.log(`MISSED ${report.bench}: ${says}`);
+  console.log(`all of it took ${durationText(secondsSince(startedMs))}`);
+  const broken = asked - reports.length;
+  if (broken > 0) console.error(`${broken} of ${asked} benchmarks broke; what they said is above`);
+  return met < bars || broken > 0 ? 1 : 0;
+}
 
 async function main(): Promise<number> {
+  const flag = { type: 'boolean', default: false } as const;
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { smoke: { type: 'boolean', default: false }, shards: { type: 'boolean', default: false } },
+    options: { smoke: flag, shards: flag, write: flag },
   });
   // Of the engine on Redis, not beside the peers but over one and several shards of a cluster.
   if (values.shards) positionals.splice(0, positionals.length, 'bulk-shards');
@@ -135,28 +97,19 @@ async function main(): Promise<number> {
     console.error(`There is no benchmark '${unknown}'. Known: ${known.join(', ')}`);
     return 2;
   }
-  const { smoke } = values;
-  let missed = 0;
-  for (const name of known) {
-    if (positionals.length > 0 && !positionals.includes(name)) continue;
-    const bench = await loadBench(name);
-    const { results, gauges } = await runBench(bench, smoke);
-    print(bench, results, smoke);
-    if (gauges.length > 0) console.log(gaugeTable(gauges, smoke));
-    if (!smoke) missed += [...results, ...gauges].filter((result) => !result.passed).length;
-    mkdirSync('.results/bench', { recursive: true });
-    const report = {
-      bench: bench.name,
-      smoke,
-      machine: machine(),
-      settings: bench.settings,
-      results,
-      gauges,
-    };
-    writeFileSync(`.results/bench/${bench.name}.json`, `${JSON.stringify(report, null, 2)}\n`);
+  const { smoke, write } = values;
+  const names = known.filter((name) => positionals.length === 0 || positionals.includes(name));
+  const reasons = write ? obstacles(names, smoke) : [];
+  if (reasons.length > 0) {
+    console.error(`This run could not be written, so nothing was run:\n  ${reasons.join('\n  ')}`);
+    return 2;
   }
-  if (missed > 0) console.error(`${missed} of the rows above missed the bar`);
-  return missed > 0 ? 1 : 0;
+  const since = new Date().toISOString();
+  const startedMs = performance.now();
+  console.log([...machineLines(machine()), `commit ${commit()}`, '', ...HOW_TO_READ].join('\n'));
+  const reports = await runAll(names, smoke);
+  const code = summary(reports, names.length, startedMs);
+  return write && !document(since) ? 2 : code;
 }
 
 process.exitCode = await main();

@@ -3,12 +3,12 @@ import fastq from 'fastq';
 import PQueue from 'p-queue';
 import { Piscina } from 'piscina';
 import { perOperation } from './measure.js';
-import { describePeers } from './peers.js';
+import { describePeers, PISCINA } from './peers.js';
 import { type Row, registerBench } from './registry.js';
 
 const LARGE = 1_000_000;
 const SMALL = 10;
-const THREADS = 2;
+const THREADS = PISCINA.maxThreads;
 const noopModule = new URL('./threads/noop.js', import.meta.url);
 const noop = async () => {};
 
@@ -99,12 +99,7 @@ function rows({ smoke }: { smoke: boolean }): Row[] {
   const tasks = smoke ? 20 : 2000;
   const pool = new ThreadPool({ maxWorkers: THREADS });
   const task = threadTask(noopModule, 'noop');
-  const peer = new Piscina({
-    filename: noopModule.href,
-    minThreads: THREADS,
-    maxThreads: THREADS,
-    idleTimeout: 60_000,
-  });
+  const peer = new Piscina({ filename: noopModule.href, ...PISCINA });
   const burst = (submit: () => PromiseLike<unknown>) => (many: number) =>
     Promise.all(Array.from({ length: many }, submit));
   return [

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { aimdAlone, vegasAlone } from '../src/congestion/comparators.js';
 import { HiddenService, type ServiceReport } from '../src/congestion/hidden-service.js';
 import { outcomePlot, outcomeTable, scoreOf } from '../src/congestion/outcome.js';
-import { markDistance, plot } from '../src/congestion/plot.js';
+import { plot } from '../src/congestion/plot.js';
 import { capacityAt, drawnPhases, durationMs, idealCalls, stepPhases } from '../src/congestion/profile.js';
+import { markDistance } from '../src/report/axis.js';
 
 const phases = stepPhases(2);
 const middle = () => 0.5;

@@ -23,7 +23,9 @@ interface Report {
 describe('npm run bench', () => {
   it('dashboard: a visitor of every measured view does everything there, and each bar is read', async () => {
     await run('node', ['--expose-gc', program, 'dashboard', '--smoke'], { cwd: root });
-    const { gauges }: Report = JSON.parse(readFileSync(`${root}/.results/bench/dashboard.json`, 'utf8'));
+    const { gauges }: Report = JSON.parse(
+      readFileSync(`${root}/.results/bench/smoke/dashboard.json`, 'utf8'),
+    );
     expect(gauges.map(({ work }) => work)).toEqual(['visit /', 'visit /groups', 'visit /dead-letters']);
     for (const { work, readings } of gauges) {
       const [scripts, first, largest, ready] = readings;

@@ -27,7 +27,7 @@ describe('npm run bench', () => {
     const { stdout } = await run('node', args, { cwd: root });
     expect(stdout).toContain('fsync and synchronous_commit on');
     const { results, gauges }: Report = JSON.parse(
-      readFileSync(`${root}/.results/bench/orchestrator.json`, 'utf8'),
+      readFileSync(`${root}/.results/bench/smoke/orchestrator.json`, 'utf8'),
     );
     const comparisons = results.flatMap((result) => result.comparisons);
     expect(comparisons.map(({ peer }) => peer)).toEqual([

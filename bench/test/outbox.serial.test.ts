@@ -8,7 +8,8 @@ const run = promisify(execFile);
 const program = fileURLToPath(new URL('../dist/run.js', import.meta.url));
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const bench = (...args: string[]) => run('node', ['--expose-gc', program, ...args], { cwd: root });
-const reportOf = (name: string) => JSON.parse(readFileSync(`${root}/.results/bench/${name}.json`, 'utf8'));
+const reportOf = (name: string) =>
+  JSON.parse(readFileSync(`${root}/.results/bench/smoke/${name}.json`, 'utf8'));
 
 interface Report {
   readonly results: readonly {

@@ -1,21 +1,18 @@
 import { type ConnectionOptions, Queue, Worker } from 'bullmq';
+import { BULLMQ } from '../peers.js';
 import type { Contender } from './contender.js';
 import { inBatches, jobId, payloadOf, sequence } from './jobs.js';
 import { redisAddress } from './redis.js';
 
 const QUEUE = 'bench';
-// Both measured here, 20,000 jobs: batches of 1,000 with four under way 24,000 to 36,000/s, of 50 one by one 19,000/s.
-const BATCH = 1000;
-const UNDER_WAY = 4;
 
-// RESP2: BullMQ reads replies as ioredis 5 gave them. Auto-pipelining stays off: it halved the worker's throughput.
 const connection = async (): Promise<ConnectionOptions> =>
-  ({ ...(await redisAddress()), protocol: 2 }) as ConnectionOptions;
+  ({ ...(await redisAddress()), ...BULLMQ.connection }) as ConnectionOptions;
 
 const jobOf = (index: number) => ({
   name: 'noop',
   data: payloadOf(index),
-  opts: { jobId: jobId(index), removeOnComplete: true },
+  opts: { jobId: jobId(index), ...BULLMQ.job },
 });
 
 /** BullMQ: one queue, since it has no groups. */
@@ -27,7 +24,7 @@ export const bullmq: Contender = {
     await queue.waitUntilReady();
     return {
       submit: ({ jobs }) =>
-        inBatches({ total: jobs, size: BATCH, underWay: UNDER_WAY }, (from, count) =>
+        inBatches({ total: jobs, size: BULLMQ.batch, underWay: BULLMQ.underWay }, (from, count) =>
           queue.addBulk(sequence(from, count, jobOf)),
         ),
       submitOne(index) {
@@ -43,7 +40,7 @@ export const bullmq: Contender = {
       connection: await connection(),
       concurrency,
       autorun: false,
-      removeOnComplete: { count: 0 },
+      ...BULLMQ.worker,
     });
     worker.on('error', (error) => console.error(`BullMQ: ${error.message}`));
     await worker.waitUntilReady();

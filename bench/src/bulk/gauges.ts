@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Rng, seededRng } from '@millrace/foundation';
 import type { Gauge } from '../gauges.js';
 import { quantile } from '../measure.js';
 import { inBatches, sequence } from './jobs.js';
 import { GLOBAL_RPS, groupId, jobOf, openEngine, openSubmitter } from './millrace.js';
 import { flushRedis } from './redis.js';
-
-const exponential = (mean: number) => -mean * Math.log(1 - Math.random());
 
 /** A promise and what resolves it. */
 function signal(): { readonly given: Promise<void>; give(): void } {
@@ -79,7 +78,8 @@ export function fairness({ starts, meanMs }: { starts: number; meanMs: number })
       { name: 'the same by round robin', unit: '' },
       { name: 'the same by FIFO', unit: '' },
     ],
-    async run() {
+    async run(turn) {
+      const rng = seededRng(`fairness ${turn}`);
       await flushRedis();
       const backpressure = { globalRps: GLOBAL_RPS };
       const submitter = await openSubmitter({ backpressure });
@@ -99,7 +99,7 @@ export function fairness({ starts, meanMs }: { starts: number; meanMs: number })
         if (started < starts) served[tenant] = (served[tenant] ?? 0) + 1;
         started += 1;
         if (started === starts) all.give();
-        await delay(exponential(meanMs));
+        await delay(rng.exponential(meanMs));
       });
       await engine.start();
       await all.given;
@@ -138,9 +138,11 @@ export function whale({
         most: JOB_MS + READY_HORIZON_MS,
       },
     ],
-    async run() {
-      const alone = await smallTenantWaits({ queued: 0, perSecond, forMs, settleMs });
-      const beside = await smallTenantWaits({ queued, perSecond, forMs, settleMs });
+    async run(turn) {
+      const load = { perSecond, forMs, settleMs };
+      // The same arrivals both times.
+      const alone = await smallTenantWaits({ ...load, queued: 0 }, seededRng(`whale ${turn}`));
+      const beside = await smallTenantWaits({ ...load, queued }, seededRng(`whale ${turn}`));
       return [alone, beside, beside - alone];
     },
   };
@@ -153,7 +155,11 @@ interface SmallTenantLoad {
   readonly settleMs: number;
 }
 
-async function smallTenantWaits({ queued, perSecond, forMs, settleMs }: SmallTenantLoad): Promise<number> {
+async function smallTenantWaits(
+  { queued, perSecond, forMs, settleMs }: SmallTenantLoad,
+  rng: Rng,
+): Promise<number> {
+  const [arrivals, services] = [rng.fork('arrivals'), rng.fork('services')];
   await flushRedis();
   const backpressure = { globalRps: GLOBAL_RPS, readyHorizonMs: READY_HORIZON_MS };
   const submitter = await openSubmitter({ backpressure });
@@ -163,14 +169,14 @@ async function smallTenantWaits({ queued, perSecond, forMs, settleMs }: SmallTen
   const engine = await openEngine({ backpressure, workerPool: { workerCount: SLOTS } }, async (job) => {
     const since = submittedAt.get(job.id);
     if (since !== undefined) waits.push(performance.now() - since);
-    await delay(exponential(JOB_MS));
+    await delay(services.exponential(JOB_MS));
   });
   await engine.start();
   await delay(settleMs);
   const calls: Promise<unknown>[] = [];
   const endAt = performance.now() + forMs;
   let index = queued;
-  for (let nextAt = performance.now(); nextAt < endAt; nextAt += exponential(1000 / perSecond)) {
+  for (let nextAt = performance.now(); nextAt < endAt; nextAt += arrivals.exponential(1000 / perSecond)) {
     await delay(Math.max(0, nextAt - performance.now()));
     const job = jobOf(index++);
     submittedAt.set(job.id ?? '', performance.now());

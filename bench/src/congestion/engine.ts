@@ -2,7 +2,7 @@ import { BulkActionEngine, defineProcessor, resolveBulkActionConfig } from '@mil
 import { RedisStore } from '@millrace/bulk-action/redis';
 import { RateLimitedError } from '@millrace/foundation';
 import { RedisConnection } from '@millrace/redis';
-import { flushRedis, redisUrl } from '../bulk/redis.js';
+import { redisUrl } from '../bulk/redis.js';
 import type { Contestant } from './contest.js';
 import { openClient } from './drive.js';
 import { TICK_MS } from './hidden-service.js';
@@ -10,6 +10,9 @@ import { TICK_MS } from './hidden-service.js';
 const GROUPS = 8;
 const TYPE = 'CALL';
 const BATCH = 1000;
+
+/** Each drive has keys of its own: several of them run at the same time. */
+let drives = 0;
 
 /** How many jobs there are for each second: more than any service of these runs takes. */
 const JOBS_PER_SECOND = 260;
@@ -22,7 +25,6 @@ export const shippedEngine = (adaptiveConcurrency: boolean): Contestant => ({
   name: 'Millrace',
   limitUnit: adaptiveConcurrency ? 'at once' : 'per second',
   async drive(url, { workers, forMs }) {
-    await flushRedis();
     const client = openClient(url, workers);
     const connection = new RedisConnection({ url: await redisUrl() });
     await connection.start();
@@ -36,7 +38,7 @@ export const shippedEngine = (adaptiveConcurrency: boolean): Contestant => ({
     const engine = new BulkActionEngine({
       config,
       processors: [defineProcessor({ type: TYPE, process: call })],
-      store: new RedisStore(config, { connection }),
+      store: new RedisStore(config, { connection, keyPrefix: `drive-${drives++}:` }),
     });
     try {
       await fill(engine, Math.ceil((forMs / 1000) * JOBS_PER_SECOND));

@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import { COLOURS } from '../report/svg.js';
 import { type ServiceReport, TICK_MS } from './hidden-service.js';
 import { type Panel, plot } from './plot.js';
 import { idealCalls, type Phase } from './profile.js';
@@ -46,10 +47,10 @@ export function outcomePlot(title: string, outcomes: readonly ControllerOutcome[
     return {
       title: controller,
       lines: [
-        { name: 'capacity', colour: '#888', values: ticks.map((tick) => tick.perSecond), dashed: true },
-        { name: `limit (${limitUnit})`, colour: '#c60', values: limits.slice(0, ticks.length) },
-        { name: 'goodput', colour: '#06c', values: ticks.map((tick) => tick.accepted * perSecond) },
-        { name: 'refused', colour: '#c00', values: ticks.map((tick) => tick.refused * perSecond) },
+        { name: 'capacity', colour: COLOURS.grey, values: ticks.map((tick) => tick.perSecond), dashed: true },
+        { name: `limit (${limitUnit})`, colour: COLOURS.orange, values: limits.slice(0, ticks.length) },
+        { name: 'goodput', colour: COLOURS.blue, values: ticks.map((tick) => tick.accepted * perSecond) },
+        { name: 'refused', colour: COLOURS.red, values: ticks.map((tick) => tick.refused * perSecond) },
       ],
     };
   });

@@ -1,3 +1,6 @@
+import { markDistance } from '../report/axis.js';
+import { escaped, picture, short } from '../report/svg.js';
+
 /** One line of a plot: a value for every tick. */
 interface Line {
   readonly name: string;
@@ -29,20 +32,6 @@ const RIGHT = 150;
 const TOP = 30;
 const BOTTOM = 30;
 const AREA = { width: WIDTH - LEFT - RIGHT, height: PANEL - TOP - BOTTOM };
-const STEPS = [1, 2, 5];
-
-/** Text from anywhere becomes text in the picture, nothing else. */
-const escaped = (text: string) =>
-  text.replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[sign] ?? '');
-
-const short = (value: number) => String(Math.round(value * 10) / 10);
-
-/** A round distance of axis marks, with at most `count` of them. */
-export function markDistance(highest: number, count: number): number {
-  for (let power = 0.1; ; power *= 10)
-    for (const step of STEPS)
-      if (highest / (step * power) <= count) return Number((step * power).toPrecision(1));
-}
 
 /**
  * Draws panels below each other on the same axes, so that they can be compared.
@@ -61,13 +50,11 @@ export function plot(title: string, panels: readonly Panel[], options: PlotOptio
   );
   const height = TOP + panels.length * PANEL;
   const axes: Axes = { ticks, highest, ...options };
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="11">`,
-    `<rect width="${WIDTH}" height="${height}" fill="white"/>`,
-    `<text x="${LEFT}" y="20" font-size="14">${escaped(title)}</text>`,
-    ...panels.map((panel, index) => drawPanel(panel, TOP + index * PANEL, axes)),
-    '</svg>\n',
-  ].join('\n');
+  return picture(
+    { width: WIDTH, height, left: LEFT },
+    title,
+    panels.map((panel, index) => drawPanel(panel, TOP + index * PANEL, axes)),
+  );
 }
 
 interface Axes extends PlotOptions {
@@ -78,7 +65,7 @@ interface Axes extends PlotOptions {
 function drawPanel({ title, lines }: Panel, y: number, axes: Axes): string {
   return [
     `<g transform="translate(${LEFT},${y + TOP})">`,
-    `<text y="-8" font-weight="bold">${escaped(title)}</text>`,
+    `<text class="strong" y="-8">${escaped(title)}</text>`,
     ...marks(axes),
     ...lines.map((line) => drawLine(line, axes)),
     ...lines.map(({ name, colour }, index) => legend(name, colour, index)),
@@ -89,20 +76,20 @@ function drawPanel({ title, lines }: Panel, y: number, axes: Axes): string {
 function marks({ ticks, highest, tickMs, unit }: Axes): string[] {
   const { width, height } = AREA;
   const seconds = ((ticks - 1) * tickMs) / 1000;
-  const drawn = [`<rect width="${width}" height="${height}" fill="none" stroke="#999"/>`];
+  const drawn = [`<rect width="${width}" height="${height}" class="frame"/>`];
   const upwards = markDistance(highest, 5);
   for (let value = 0; value <= highest; value += upwards) {
     const y = short(height - (value / highest) * height);
-    drawn.push(`<line x2="${width}" y1="${y}" y2="${y}" stroke="#eee"/>`);
-    drawn.push(`<text x="-6" y="${y}" text-anchor="end" dominant-baseline="middle">${short(value)}</text>`);
+    drawn.push(`<line x2="${width}" y1="${y}" y2="${y}" class="grid"/>`);
+    drawn.push(`<text class="soft end" x="-6" y="${y}" dominant-baseline="middle">${short(value)}</text>`);
   }
   const along = markDistance(seconds, 10);
   for (let second = 0; second <= seconds; second += along)
     drawn.push(
-      `<text x="${short((second / seconds) * width)}" y="${height + 14}" text-anchor="middle">${short(second)} s</text>`,
+      `<text class="soft mid" x="${short((second / seconds) * width)}" y="${height + 14}">${short(second)} s</text>`,
     );
   drawn.push(
-    `<text transform="translate(-40,${height / 2}) rotate(-90)" text-anchor="middle">${escaped(unit)}</text>`,
+    `<text class="soft mid" transform="translate(-40,${height / 2}) rotate(-90)">${escaped(unit)}</text>`,
   );
   return drawn;
 }

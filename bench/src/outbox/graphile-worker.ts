@@ -1,14 +1,12 @@
 import { type Job, Logger, makeWorkerUtils, run, type TaskList } from 'graphile-worker';
 import pg from 'pg';
 import { inBatches, payloadOf, sequence } from '../bulk/jobs.js';
+import { GRAPHILE_WORKER } from '../peers.js';
 import type { Contender, WorkerOptions } from './contender.js';
 import { EFFECT_NAME, INSERT_EFFECT } from './effects.js';
 import { administer, databaseUrl } from './server.js';
 
 const TASK = 'noop';
-const BATCH = 1000;
-/** Beside the jobs: one connection listens, one looks for jobs. */
-const CONNECTIONS_BESIDE = 2;
 const logger = new Logger(() => () => {});
 const jobOf = (index: number) => ({ identifier: TASK, payload: payloadOf(index) });
 
@@ -26,9 +24,6 @@ async function openPool(max: number): Promise<pg.Pool> {
   pool.on('connect', (client) => client.on('error', complain));
   return pool;
 }
-
-/** Completions are written in groups, of those that end in the same turn of the event loop. */
-const GROUPED = { completeJobBatchDelay: 0, failJobBatchDelay: 0 };
 
 function handlers({ effect, onTask }: WorkerOptions): TaskList {
   if (!effect) return { [TASK]: async () => onTask() };
@@ -64,7 +59,7 @@ export const graphileWorker = (localQueue?: number): Contender => ({
     const utils = await makeWorkerUtils({ pgPool, logger });
     return {
       insert: (tasks) =>
-        inBatches({ total: tasks, size: BATCH, underWay: 1 }, (from, count) =>
+        inBatches({ total: tasks, size: GRAPHILE_WORKER.batch, underWay: 1 }, (from, count) =>
           utils.addJobs(sequence(from, count, jobOf)),
         ),
       async close() {
@@ -76,10 +71,10 @@ export const graphileWorker = (localQueue?: number): Contender => ({
 
   async openWorker(options) {
     const { concurrency } = options;
-    const pgPool = await openPool(Math.max(10, concurrency + CONNECTIONS_BESIDE));
+    const pgPool = await openPool(Math.max(10, concurrency + GRAPHILE_WORKER.connectionsBeside));
     const worker = {
       concurrentJobs: concurrency,
-      ...(localQueue !== undefined && { localQueue: { size: localQueue }, ...GROUPED }),
+      ...(localQueue !== undefined && { localQueue: { size: localQueue }, ...GRAPHILE_WORKER.grouped }),
     };
     let stop = async () => {};
     return {

@@ -1,28 +1,22 @@
 import PgBoss from 'pg-boss';
 import { inBatches, payloadOf, sequence } from '../bulk/jobs.js';
+import { PG_BOSS } from '../peers.js';
 import type { Contender } from './contender.js';
 import { administer, databaseUrl } from './server.js';
 
 const QUEUE = 'noop';
-const BATCH = 1000;
-/** Jobs that one worker fetches, handles and completes together. */
-const FETCHED = 100;
 const jobOf = (index: number) => ({ name: QUEUE, data: payloadOf(index) });
 
-/** Without its clock and its maintenance, which have nothing to do here. */
 async function open(): Promise<PgBoss> {
-  const boss = new PgBoss({ connectionString: await databaseUrl(), supervise: false, schedule: false });
+  const boss = new PgBoss({ connectionString: await databaseUrl(), ...PG_BOSS.boss });
   boss.on('error', (error) => console.error(`pg-boss: ${error.message}`));
   await boss.start();
   return boss;
 }
 
-/**
- * pg-boss.
- * @param workers - loops that fetch at the same time.
- */
-export const pgBoss = (workers: number): Contender => ({
-  name: `pg-boss, ${workers} × ${FETCHED}`,
+/** pg-boss; each of its workers is a loop that fetches, handles and completes a batch of jobs together. */
+export const pgBoss: Contender = {
+  name: `pg-boss, ${PG_BOSS.workers} × ${PG_BOSS.work.batchSize}`,
   anyOpen: `SELECT EXISTS (SELECT FROM pgboss.job WHERE name = '${QUEUE}' AND state < 'completed') AS open`,
 
   async empty() {
@@ -36,7 +30,7 @@ export const pgBoss = (workers: number): Contender => ({
     const boss = await open();
     return {
       insert: (tasks) =>
-        inBatches({ total: tasks, size: BATCH, underWay: 1 }, (from, count) =>
+        inBatches({ total: tasks, size: PG_BOSS.batch, underWay: 1 }, (from, count) =>
           boss.insert(sequence(from, count, jobOf)),
         ),
       close: () => boss.stop({ graceful: false }),
@@ -50,20 +44,16 @@ export const pgBoss = (workers: number): Contender => ({
       async start() {
         const started = await open();
         boss = started;
-        for (let worker = 0; worker < workers; worker++) {
+        for (let worker = 0; worker < PG_BOSS.workers; worker++) {
           let id = '';
-          id = await started.work(
-            QUEUE,
-            { batchSize: FETCHED, pollingIntervalSeconds: 0.5 },
-            async (jobs) => {
-              for (const _job of jobs) onTask();
-              // Or it would sleep for half a second after every batch.
-              started.notifyWorker(id);
-            },
-          );
+          id = await started.work(QUEUE, PG_BOSS.work, async (jobs) => {
+            for (const _job of jobs) onTask();
+            // Or it would sleep for half a second after every batch.
+            started.notifyWorker(id);
+          });
         }
       },
       close: async () => boss?.stop({ graceful: false }),
     };
   },
-});
+};
