@@ -22,16 +22,23 @@ do
     return nil
   end
 
-  -- The seldom fields of a record that differ from their defaults, packed; '' when there are none.
+  -- The seldom fields of a record that differ from their defaults, packed; '' when there are none. What a newer release has
+  -- added stays as it was read: this one may write the record many times before that one reads it again.
   function restOf(record, names, defaults)
     local kept
+    local added = record.taken
     for n = 1, #names do
       local name = names[n]
       local value = record[name]
+      if added then added[name] = nil end
       if value and value ~= defaults[name] then
         kept = kept or {}
         kept[name] = value
       end
+    end
+    if added and next(added) then
+      kept = kept or {}
+      for name, value in pairs(added) do kept[name] = value end
     end
     return kept and mpack(kept) or ''
   end
@@ -39,7 +46,8 @@ do
   function takeRest(record, value, from)
     if from > #value then return end
     record.seldom = true
-    for name, one in pairs(cmsgpack.unpack(sub(value, from))) do record[name] = one end
+    record.taken = cmsgpack.unpack(sub(value, from))
+    for name, one in pairs(record.taken) do record[name] = one end
   end
 
   -- Lua passes at most some thousands of arguments at once.

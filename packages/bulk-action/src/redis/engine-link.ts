@@ -9,6 +9,7 @@ import {
 import { ERRORS } from '../errors.js';
 import type { ResolvedBulkActionConfig, ResourceConfig } from '../options.js';
 import { INSTANCE_TTL_MS } from '../ports.js';
+import { LAYOUT, layoutNewer, refusedLayout } from './layout.js';
 import { BULK_SCRIPTS } from './scripts.js';
 
 /** The scripts of the engine, read from their files. */
@@ -49,7 +50,7 @@ export class EngineLink {
 
   /**
    * Runs one verb.
-   * @throws MillraceError `BACKEND_UNAVAILABLE`.
+   * @throws MillraceError `BACKEND_UNAVAILABLE`; `REDIS_LAYOUT_NEWER` when a newer release has changed the data meanwhile.
    */
   async run<N extends keyof BulkScripts>(name: N, args: Omit<Call<N>, 'settings'>): Promise<Reply<N>> {
     const script = this.#scripts[name] as { call(input: object): ScriptCall<Reply<N>> };
@@ -73,6 +74,8 @@ export class EngineLink {
       return await answer;
     } catch (error) {
       const { code, message } = toWorkError(error);
+      const layout = refusedLayout(error);
+      if (layout !== undefined) throw layoutNewer(layout, error);
       if (code !== 'REDIS_UNAVAILABLE' && code !== 'SERVICE_STOPPED') throw error;
       throw ERRORS.create('BACKEND_UNAVAILABLE', { reason: message }, { cause: error });
     }
@@ -83,6 +86,7 @@ export class EngineLink {
 function settingsOf(config: ResolvedBulkActionConfig): string {
   const { backpressure, limits, fairQueue, workerPool, reliableQueue, aggregator, watcher } = config;
   return JSON.stringify({
+    layout: LAYOUT,
     globalRps: backpressure.globalRps,
     burst: backpressure.burst,
     costMax: limits.costMax,

@@ -1,4 +1,4 @@
-import { ERRORS as REDIS_ERRORS, type RedisConnection } from '@millrace/redis';
+import type { RedisConnection } from '@millrace/redis';
 import { ERRORS } from '../errors.js';
 import type { ResolvedBulkActionConfig } from '../options.js';
 import type {
@@ -22,6 +22,7 @@ import { type BulkScripts, EngineLink } from './engine-link.js';
 import { redisGate } from './gate.js';
 import { redisGroups } from './groups.js';
 import { redisInstances } from './instances.js';
+import { LAYOUT, layoutNewer } from './layout.js';
 import { redisLeases } from './leases.js';
 import { redisOnce } from './once.js';
 import { redisShard } from './shard.js';
@@ -29,9 +30,6 @@ import { redisUpkeep } from './upkeep.js';
 import { redisViews } from './views.js';
 import { RedisWakeUps } from './wake-ups.js';
 import { redisWatch } from './watch.js';
-
-/** The layout of the keys that this release writes; a process refuses a higher one. Fields may be added within one. */
-const LAYOUT = 1;
 
 /** Where the engine lives in Redis. */
 export interface RedisStoreOptions {
@@ -96,10 +94,7 @@ export class RedisStore implements BulkShard {
     await this.#link.requireNoEviction();
     const given = this.#shards;
     const [layout, shards] = await this.#link.run('open', { layout: LAYOUT, shards: given });
-    if (Number(layout) > LAYOUT) {
-      const found = Number(layout);
-      throw REDIS_ERRORS.create('REDIS_LAYOUT_NEWER', { store: 'bulk-action', found, known: LAYOUT });
-    }
+    if (Number(layout) > LAYOUT) throw layoutNewer(Number(layout));
     // With another number most tenants would be looked for in the wrong place.
     if (Number(shards) !== given) {
       throw ERRORS.create('SHARDS_DIFFER', { base: this.#link.base, found: Number(shards), given });
