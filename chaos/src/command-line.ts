@@ -10,13 +10,15 @@ export interface ChaosRequest {
   readonly minutes: number;
   /** 1 for the full run. */
   readonly scale: number;
+  /** Whether to say which faults there are instead of playing them. */
+  readonly list: boolean;
 }
 
 /** What `npm test` runs: a twentieth of the counts and durations. */
 const SHORT_SCALE = 0.05;
 
 /** How the program is called, for whoever called it otherwise. */
-export const USAGE = 'npm run chaos -- [SCENARIO …] [--seed N] [--minutes M] [--short]';
+export const USAGE = 'npm run chaos -- [SCENARIO …] [--seed N] [--minutes M] [--short] | --list';
 
 /**
  * Reads the command line.
@@ -36,12 +38,14 @@ export function readCommandLine(
       seed: { type: 'string' },
       minutes: { type: 'string', default: '0' },
       short: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
     },
   });
   const seed = values.seed === undefined ? drawSeed() : Number(values.seed);
   const minutes = Number(values.minutes);
   if (!Number.isSafeInteger(seed) || !(minutes >= 0)) return undefined;
-  return { scenarios: positionals, seed, minutes, scale: values.short ? SHORT_SCALE : 1 };
+  const { short, list } = values;
+  return { scenarios: positionals, seed, minutes, scale: short ? SHORT_SCALE : 1, list };
 }
 
 /**

@@ -7,6 +7,15 @@ export interface Verdict {
   readonly evidence: string;
 }
 
+/** How one scenario went by one seed. */
+export interface Outcome {
+  readonly scenario: string;
+  readonly seed: number;
+  readonly scale: number;
+  readonly durationMs: number;
+  readonly verdicts: readonly Verdict[];
+}
+
 /** What a scenario is given. */
 export interface ScenarioContext {
   /** Everything random is drawn here: the seed replays it. */
@@ -22,6 +31,8 @@ export interface Scenario {
   readonly name: string;
   /** What is done to the system, in one line. */
   readonly what: string;
+  /** Whether it plays tests of `npm test`, whose own short run then leaves it out. */
+  readonly isTest?: boolean;
   run(context: ScenarioContext): Promise<readonly Verdict[]>;
 }
 

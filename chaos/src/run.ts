@@ -1,79 +1,54 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { seededRng } from '@millrace/foundation';
-import Table from 'cli-table3';
-import { readCommandLine, replayCommand, USAGE } from './command-line.js';
-import { registeredScenarios, type Scenario, type Verdict } from './registry.js';
+import { type ChaosRequest, readCommandLine, USAGE } from './command-line.js';
+import { listOf, scenarioList } from './list.js';
+import { play } from './play.js';
+import { Progress } from './progress.js';
+import { type Outcome, registeredScenarios, type Scenario } from './registry.js';
+import { print, writeResults } from './report.js';
 import './scenarios/index.js';
 
-interface Outcome {
-  readonly scenario: string;
-  readonly seed: number;
-  readonly scale: number;
-  readonly durationMs: number;
-  readonly verdicts: readonly Verdict[];
+/** What is asked for by name is always played; a run of all leaves out what `npm test` plays anyway when it is short. */
+function choose(known: readonly Scenario[], { scenarios, scale }: ChaosRequest): readonly Scenario[] {
+  if (scenarios.length > 0) return known.filter(({ name }) => scenarios.includes(name));
+  return known.filter(({ isTest }) => scale === 1 || !isTest);
 }
 
-async function play(scenario: Scenario, seed: number, scale: number): Promise<Outcome> {
-  const folder = mkdtempSync(join(tmpdir(), 'millrace-chaos-'));
-  const startedAt = performance.now();
-  let verdicts: readonly Verdict[];
-  try {
-    verdicts = await scenario.run({ rng: seededRng(seed).fork(scenario.name), scale, folder });
-  } catch (error) {
-    verdicts = [
-      { invariant: 'ran to its end', held: false, evidence: String((error as Error)?.stack ?? error) },
-    ];
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-  return { scenario: scenario.name, seed, scale, durationMs: performance.now() - startedAt, verdicts };
-}
-
-function print(outcomes: readonly Outcome[]): void {
-  const table = new Table({
-    head: ['scenario', 'invariant', 'held', 'evidence'],
-    style: { head: [], border: [] },
-  });
-  for (const { scenario, verdicts } of outcomes) {
-    for (const { invariant, held, evidence } of verdicts) {
-      table.push([scenario, invariant, held ? 'yes' : 'NO', evidence]);
+/** With --minutes the scenarios go round, each time with the next seed, until the time is up. */
+async function playAll(chosen: readonly Scenario[], request: ChaosRequest): Promise<readonly Outcome[]> {
+  const progress = new Progress(process.stderr);
+  const outcomes: Outcome[] = [];
+  const until = performance.now() + request.minutes * 60_000;
+  for (let seed = request.seed; ; seed++) {
+    for (const [index, scenario] of chosen.entries()) {
+      progress.begins(scenario.name, index + 1, chosen.length);
+      const outcome = await play(scenario, seed, request.scale);
+      progress.ended(outcome);
+      outcomes.push(outcome);
+      writeResults(outcomes);
     }
-  }
-  console.log(table.toString());
-  for (const { scenario, seed, scale, durationMs, verdicts } of outcomes) {
-    const broken = verdicts.some(({ held }) => !held);
-    const took = `${(durationMs / 1000).toFixed(1)} s, seed ${seed}, scale ${scale}`;
-    const replay = broken ? `; replay: ${replayCommand({ scenario, seed, scale })}` : '';
-    console.log(`${scenario}: ${took}${replay}`);
+    if (performance.now() >= until) return outcomes;
   }
 }
 
 async function main(): Promise<number> {
   const request = readCommandLine(process.argv.slice(2));
   const known = registeredScenarios();
+  if (request?.list) {
+    const { text, isWhole } = listOf(known);
+    console.log(text);
+    return isWhole ? 0 : 1;
+  }
   const isKnown = (asked: string) => known.some(({ name }) => name === asked);
   if (!request?.scenarios.every(isKnown)) {
-    console.error(`Usage: ${USAGE}\n\nScenarios:`);
-    for (const { name, what } of known) console.error(`  ${name.padEnd(26)} ${what}`);
+    console.error(`Usage: ${USAGE}\n\n${scenarioList(known)}`);
     return 2;
   }
-  const { scenarios, seed: firstSeed, minutes, scale } = request;
-  const chosen = known.filter(({ name }) => scenarios.length === 0 || scenarios.includes(name));
-  const outcomes: Outcome[] = [];
-  const until = performance.now() + minutes * 60_000;
-  // With --minutes the scenarios go round, each time with the next seed, until the time is up.
-  for (let seed = firstSeed; ; seed++) {
-    for (const scenario of chosen) outcomes.push(await play(scenario, seed, scale));
-    if (performance.now() >= until) break;
-  }
-  print(outcomes);
-  mkdirSync('.results/chaos', { recursive: true });
-  for (const { name } of chosen) {
-    const own = outcomes.filter(({ scenario }) => scenario === name);
-    writeFileSync(`.results/chaos/${name}.json`, `${JSON.stringify(own, null, 2)}\n`);
-  }
+  const chosen = choose(known, request);
+  const outcomes = await playAll(chosen, request);
+  const leftOut = request.scenarios.length > 0 ? [] : known.filter((scenario) => !chosen.includes(scenario));
+  print(
+    outcomes,
+    leftOut.map(({ name }) => name),
+  );
   return outcomes.some(({ verdicts }) => verdicts.some(({ held }) => !held)) ? 1 : 0;
 }
 

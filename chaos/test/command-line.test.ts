@@ -5,13 +5,21 @@ const argumentsOf = (command: string) => command.replace('npm run chaos -- ', ''
 
 describe('the command line of chaos', () => {
   it('asks for all scenarios once in full size, by a seed of its own, unless told otherwise', () => {
-    expect(readCommandLine([], () => 5)).toEqual({ scenarios: [], seed: 5, minutes: 0, scale: 1 });
+    expect(readCommandLine([], () => 5)).toEqual({
+      scenarios: [],
+      seed: 5,
+      minutes: 0,
+      scale: 1,
+      list: false,
+    });
     expect(readCommandLine(['a', 'b', '--seed', '9', '--minutes', '2', '--short'])).toEqual({
       scenarios: ['a', 'b'],
       seed: 9,
       minutes: 2,
       scale: 0.05,
+      list: false,
     });
+    expect(readCommandLine(['--list'])).toMatchObject({ list: true });
   });
 
   it('refuses what is no number and options that do not exist', () => {

@@ -84,7 +84,7 @@ export class BulkClient implements AsyncDisposable {
       const to = Math.min(jobs.length, from + Math.max(batchMin, rng.integer(1, BATCH_MAX)));
       const batch = jobs.slice(from, to).map(({ id, script }) => ({
         id,
-        processorType: PROCESSOR_TYPE,
+        processorType: script.type ?? PROCESSOR_TYPE,
         payload: script,
       }));
       await this.#insist(() => this.service.addJobs(input.id, batch));

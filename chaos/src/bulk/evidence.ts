@@ -64,7 +64,11 @@ export async function gatherEvidence(
   };
 }
 
-async function allPages<T>(
+/**
+ * Everything of a list that is read page by page.
+ * @param read - the page of a cursor.
+ */
+export async function allPages<T>(
   read: (cursor: string | undefined) => Promise<{ readonly items: readonly T[]; readonly cursor?: string }>,
 ): Promise<T[]> {
   const items: T[] = [];

@@ -1,4 +1,5 @@
 import {
+  type Aggregator,
   type BulkActionConfig,
   BulkActionEngine,
   type BulkStore,
@@ -13,6 +14,7 @@ export interface EngineParts {
   readonly redis: RedisPlace;
   readonly config: BulkActionConfig;
   readonly processors?: readonly JobProcessor<never, unknown>[];
+  readonly aggregators?: readonly Aggregator[];
   /** Stands between engine and store. */
   readonly between?: (store: BulkStore) => BulkStore;
 }
@@ -31,10 +33,11 @@ export function openEngine({
   redis,
   config,
   processors = [],
+  aggregators = [],
   between = (store) => store,
 }: EngineParts): OpenEngine {
   const store = openRedisStore(resolveBulkActionConfig(config), { ...redis, keyPrefix: KEY_PREFIX });
-  const engine = new BulkActionEngine({ config, processors, store: between(store) });
+  const engine = new BulkActionEngine({ config, processors, aggregators, store: between(store) });
   const close = () => engine.stop();
   return { engine, close, [Symbol.asyncDispose]: close };
 }

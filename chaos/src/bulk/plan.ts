@@ -4,7 +4,8 @@ import type { Rng } from '@millrace/foundation';
 /**
  * What a job does when it is run. `fails`: by an error that may be retried, in its first tries or in all. `refuses`: by
  * one that may not. `throttled`: the first try meets a limit of the called service. `exits`: ends its process each time.
- * `blocks`: the first try holds the event loop. `calls`: asks a service over HTTP, which may answer 503.
+ * `blocks`: the first try holds the event loop. `calls`: asks a service over HTTP, which may answer 503. `misbehaves`: in
+ * one of the ways of bad-deeds.ts.
  */
 export type Deed =
   | 'works'
@@ -14,7 +15,8 @@ export type Deed =
   | 'throttled-first'
   | 'exits'
   | 'blocks-first'
-  | 'calls';
+  | 'calls'
+  | 'misbehaves';
 
 /** The payload of a job. */
 export interface JobScript {
@@ -24,6 +26,12 @@ export interface JobScript {
   readonly url?: string;
   /** Only makes the payload large. */
   readonly padding?: string;
+  /** How it misbehaves. */
+  readonly bad?: string;
+  /** Which processor runs it, where it is not the usual one. */
+  readonly type?: string;
+  /** Anything; the processor writes down what it was given. */
+  readonly cargo?: unknown;
 }
 
 /** A job and what must come of it, whatever faults there are. */

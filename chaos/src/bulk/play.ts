@@ -6,7 +6,7 @@ import { checkExecutions, checkStaleRefused } from './check-tries.js';
 import { type Evidence, gatherEvidence } from './evidence.js';
 import { drawPlan, type Plan, type PlanSize } from './plan.js';
 import { checkLiveness, measure, measureRecovery } from './probe.js';
-import { bulkConfig, type JobLimits, leaseMs } from './settings.js';
+import { bulkConfig, type JobLimits, leaseMs, type WorkerBrief } from './settings.js';
 import { openWorld, type World } from './world.js';
 
 /** What is done to the running world. */
@@ -29,6 +29,8 @@ export interface Play extends JobLimits {
   storm(): Storm;
   readonly redisArgs?: readonly string[];
   readonly viaProxy?: boolean;
+  /** What else workers are told. */
+  readonly brief?: Pick<WorkerBrief, 'twiceTold'>;
   /** How slowly work is handed in: see BulkClient.submit. */
   paceMs?(scale: number): number;
   /** Faults in `npm test`; as many as fit before the last job ends unless given. */
@@ -40,7 +42,7 @@ export interface Play extends JobLimits {
   /** How late the ledger may be told of a start. */
   readonly startLagMs?: number;
   /** What else must hold. */
-  judge?(evidence: Evidence, world: World): readonly Verdict[];
+  judge?(evidence: Evidence, world: World): readonly Verdict[] | Promise<readonly Verdict[]>;
 }
 
 const START_LAG_MS = 300;
@@ -66,8 +68,8 @@ export async function runPlay(play: Play, context: ScenarioContext): Promise<Ver
   const { slots, liveness = false } = play;
   const workers = scale < 1 ? (play.shortWorkers ?? play.workers) : play.workers;
   const config = bulkConfig(scale, slots, play);
-  const { redisArgs = [], viaProxy = false } = play;
-  await using world = await openWorld(context, { workers, config, redisArgs, viaProxy });
+  const { redisArgs = [], viaProxy = false, brief = {} } = play;
+  await using world = await openWorld(context, { workers, config, redisArgs, viaProxy, brief });
   const { client, crew, ledgerPath } = world;
   const plan = play.plan(context);
   const probe = (name: string) =>
@@ -103,7 +105,7 @@ export async function runPlay(play: Play, context: ScenarioContext): Promise<Ver
       held: ended && strikes > 0,
       evidence: `${strikes} strikes, ${crew.deaths} workers died; ${ended ? 'the rest drained' : 'one did not drain'}`,
     },
-    ...(play.judge?.(evidence, world) ?? []),
+    ...((await play.judge?.(evidence, world)) ?? []),
   ];
 }
 
@@ -129,7 +131,10 @@ export function checkAll(
  * @param refusals - by code.
  * @param unclean - codes that no caller should meet.
  */
-const checkFront = (refusals: Readonly<Record<string, number>>, unclean: readonly string[]): Verdict => ({
+export const checkFront = (
+  refusals: Readonly<Record<string, number>>,
+  unclean: readonly string[],
+): Verdict => ({
   invariant: 'refused cleanly',
   held: unclean.length === 0,
   evidence:

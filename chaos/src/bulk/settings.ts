@@ -1,8 +1,14 @@
 import type { BulkActionConfig } from '@millrace/bulk-action';
 import type { JobScript } from './plan.js';
+import type { DeathsBrief } from './steps.js';
 
 /** What every job of these scenarios is run by. */
 export const PROCESSOR_TYPE = 'chaos';
+
+/** What jobs are run by whose tries have no time; they have fewer of them, too. */
+export const IMPATIENT_TYPE = 'chaos-impatient';
+export const IMPATIENT_TIMEOUT_MS = 150;
+export const IMPATIENT_RETRIES = 1;
 
 /** Before the hash tag of every key, so that the scan for undeclared keys knows what is whose. */
 export const KEY_PREFIX = 'chaos:';
@@ -17,6 +23,10 @@ export interface WorkerBrief {
   readonly redis: RedisPlace;
   readonly ledger: string;
   readonly config: BulkActionConfig;
+  /** At which steps it kills itself; the results of groups are added up then, too. */
+  readonly deaths?: DeathsBrief;
+  /** Whether each settlement is sent twice, and an older one of the same job behind it. */
+  readonly twiceTold?: boolean;
 }
 
 /** What one process that hands in work is told when it is started. */
@@ -34,6 +44,8 @@ export interface JobLimits {
   readonly maxOrphanCount?: number;
   /** How long it waits when the called service has refused it. */
   readonly throttleBackoffMs?: number;
+  /** How long its handler has to end when its signal aborts. */
+  readonly abortGraceMs?: number;
 }
 
 /**
@@ -46,7 +58,7 @@ export interface JobLimits {
 export const bulkConfig = (
   scale: number,
   slots: number,
-  { maxOrphanCount = 50, throttleBackoffMs = 100 }: JobLimits = {},
+  { maxOrphanCount = 50, throttleBackoffMs = 100, abortGraceMs }: JobLimits = {},
 ): BulkActionConfig => ({
   backpressure: { globalRps: 0, dispatchIntervalMs: 50, defaultBackoffMs: 100, maxBackoffMs: 1000 },
   congestion: { baseBackoffMs: throttleBackoffMs },
@@ -55,6 +67,7 @@ export const bulkConfig = (
     fetchIntervalMs: 100,
     workerTimeoutSec: 1,
     maxRetryCount: MAX_RETRIES,
+    ...(abortGraceMs !== undefined && { abortGraceMs }),
     // Shorter than most jobs: a worker that is stopped gives back what it runs.
     shutdownGracePeriodMs: 50,
   },
@@ -69,4 +82,4 @@ export const bulkConfig = (
 export const leaseMs = (scale: number): number => (scale < 1 ? 600 : 2000);
 
 /** Retries of a job that fails each time. */
-const MAX_RETRIES = 2;
+export const MAX_RETRIES = 2;

@@ -23,6 +23,8 @@ export interface WorldParts {
   readonly startServer?: (args: readonly string[]) => Promise<RedisServer>;
   /** Whether workers reach Redis through the proxy. */
   readonly viaProxy?: boolean;
+  /** What else workers are told. */
+  readonly brief?: Pick<WorkerBrief, 'deaths' | 'twiceTold'>;
 }
 
 /** Redis, worker processes, a client and the ledger that all of them write. */
@@ -53,7 +55,7 @@ export async function openWorld({ folder }: ScenarioContext, parts: WorldParts):
   const redis = await startServer(redisArgs);
   const proxy = await startTcpProxy({ targetHost: redis.host, targetPort: redis.port });
   const place = { url: parts.viaProxy ? proxy.url('redis') : redis.url };
-  const brief: WorkerBrief = { redis: place, ledger: ledgerPath, config: parts.config };
+  const brief: WorkerBrief = { redis: place, ledger: ledgerPath, config: parts.config, ...parts.brief };
   const crew = new Crew({ program: 'bulk-worker', brief, ledger });
   const client = new BulkClient(place, parts.config, ledger);
   const close = async () => {

@@ -1,20 +1,35 @@
 /*
  * One worker process of the bulk engine on a shared Redis. Its processor writes the ledger before and after what it
  * does; a witness between engine and store writes down which leases it was given and how they were settled. Says `up`
- * to its parent when it works, drains on SIGTERM, and does not outlive its parent.
+ * to its parent when it works, drains on SIGTERM, does not outlive its parent, and kills itself at the steps it is told.
  */
 
+import { createHash } from 'node:crypto';
 import { wait } from '@millrace/async-utils';
-import type { BulkStore, JobContext, Leases } from '@millrace/bulk-action';
+import type { BulkStore, JobContext, JobProcessor } from '@millrace/bulk-action';
 import { NonRetryableError, RateLimitedError } from '@millrace/foundation';
 import { openLedger } from '@millrace/testkit';
+import { BAD_DEEDS, type NoteEnd } from '../bulk/bad-deeds.js';
+import { countingAggregator } from '../bulk/counting-aggregator.js';
 import { openEngine } from '../bulk/open-engine.js';
 import { type JobScript, jobName } from '../bulk/plan.js';
-import { PROCESSOR_TYPE, type WorkerBrief } from '../bulk/settings.js';
+import {
+  IMPATIENT_RETRIES,
+  IMPATIENT_TIMEOUT_MS,
+  IMPATIENT_TYPE,
+  PROCESSOR_TYPE,
+  type WorkerBrief,
+} from '../bulk/settings.js';
+import { steppedStore } from '../bulk/stepped-store.js';
+import { type AtStep, Killer } from '../bulk/steps.js';
+import { twiceToldStore } from '../bulk/twice-told.js';
+import { witnessedStore } from '../bulk/witness.js';
 
-const { redis, ledger: path, config } = JSON.parse(process.argv[2] ?? '{}') as WorkerBrief;
-const ledger = openLedger(path);
+const brief = JSON.parse(process.argv[2] ?? '{}') as WorkerBrief;
+const { redis, config, deaths, twiceTold } = brief;
+const ledger = openLedger(brief.ledger);
 const leaseMs = config.reliableQueue?.ackTimeoutMs ?? 0;
+const at: AtStep = deaths ? new Killer(deaths, ledger).at : () => {};
 
 /** What one try does to the world; the ledger is the world. */
 async function act({ does, ms, url: service }: JobScript, name: string, context: JobContext): Promise<void> {
@@ -46,64 +61,58 @@ const endingOf = (error: unknown, signal: AbortSignal): string => {
   return error instanceof RateLimitedError ? 'throttled' : 'failed';
 };
 
-const processor = {
-  type: PROCESSOR_TYPE,
-  async process(
-    job: { groupId: string; id: string; payload: JobScript },
-    context: JobContext,
-  ): Promise<void> {
-    const name = { job: jobName(job.groupId, job.id), attempt: context.attempt };
-    ledger.append({ kind: 'began', ...name });
-    try {
-      await act(job.payload, name.job, context);
-      ledger.append({ kind: 'ended', ...name, how: 'done' });
-    } catch (error) {
-      ledger.append({ kind: 'ended', ...name, how: endingOf(error, context.signal) });
-      throw error;
-    }
-  },
-};
-
-function witnessed(store: BulkStore): BulkStore {
-  const { leases } = store;
-  const nameOf = ({ key, jobId }: { key: string; jobId: string }) => jobName(key.replace(/^\//, ''), jobId);
-  const watched: Pick<Leases, 'reserve' | 'settle' | 'giveBack'> = {
-    reserve: async (request) => {
-      const answer = await leases.reserve(request);
-      for (const job of answer.jobs) {
-        ledger.append({ kind: 'leased', job: nameOf(job), attempt: job.attempt, token: job.token });
-      }
-      for (const job of answer.missing) ledger.append({ kind: 'missing', job: nameOf(job) });
-      return answer;
-    },
-    settle: async (settlements) => {
-      const answers = await leases.settle(settlements);
-      settlements.forEach((one, index) => {
-        const { status, jobStatus } = answers[index] ?? {};
-        ledger.append({ kind: 'settled', job: nameOf(one), token: one.token, status, jobStatus });
-      });
-      return answers;
-    },
-    giveBack: async (refs) => {
-      const answers = await leases.giveBack(refs);
-      refs.forEach((ref, index) => {
-        ledger.append({ kind: 'given-back', job: nameOf(ref), token: ref.token, to: answers[index] });
-      });
-      return answers;
-    },
-  };
-  const rest: Omit<Leases, keyof typeof watched> = {
-    renew: (refs) => leases.renew(refs),
-    recover: (randoms) => leases.recover(randoms),
-    giveBackAll: (instanceId, max) => leases.giveBackAll(instanceId, max),
-    ...(leases.partOf && { partOf: (key) => leases.partOf?.(key) ?? 0 }),
-  };
-  const { groups, views, gate, upkeep, watch, aggregations, deadLetters, instances, once, wakeUps } = store;
-  const parts = { groups, views, gate, upkeep, watch, aggregations, deadLetters, instances, once, wakeUps };
-  return { ...parts, leases: { ...watched, ...rest }, start: () => store.start(), stop: () => store.stop() };
+interface GivenJob {
+  readonly groupId: string;
+  readonly id: string;
+  readonly payload: JobScript;
 }
 
-const opened = openEngine({ redis, config, processors: [processor], between: witnessed });
+async function work({ payload }: GivenJob, name: { job: string; attempt: number }, context: JobContext) {
+  at('before effect');
+  try {
+    await act(payload, name.job, context);
+    ledger.append({ kind: 'ended', ...name, how: 'done' });
+  } catch (error) {
+    ledger.append({ kind: 'ended', ...name, how: endingOf(error, context.signal) });
+    throw error;
+  }
+  at('after effect');
+  return { job: name.job };
+}
+
+/** Not async: what a bad deed gives back is to reach the engine as it is. */
+function processJob(job: GivenJob, context: JobContext): unknown {
+  const { payload } = job;
+  const name = { job: jobName(job.groupId, job.id), attempt: context.attempt };
+  ledger.append({ kind: 'began', ...name });
+  if (payload.cargo !== undefined) {
+    const print = createHash('sha256').update(JSON.stringify(payload)).digest('hex');
+    ledger.append({ kind: 'given', ...name, print });
+  }
+  const bad = BAD_DEEDS[payload.bad ?? ''];
+  if (!bad) return work(job, name, context);
+  const note: NoteEnd = (how) => ledger.append({ kind: 'ended', ...name, how });
+  return bad.act(context, note);
+}
+
+const processors: JobProcessor<never, unknown>[] = [
+  { type: PROCESSOR_TYPE, process: processJob },
+  {
+    type: IMPATIENT_TYPE,
+    timeoutMs: IMPATIENT_TIMEOUT_MS,
+    retry: { retries: IMPATIENT_RETRIES },
+    process: processJob,
+  },
+];
+
+function between(store: BulkStore): BulkStore {
+  const told = twiceTold ? twiceToldStore(store, ledger) : store;
+  const witnessed = witnessedStore(told, ledger);
+  return deaths ? steppedStore(witnessed, at) : witnessed;
+}
+
+const aggregators = deaths ? [countingAggregator(at, deaths.marks)] : [];
+const opened = openEngine({ redis, config, processors, aggregators, between });
 process.on('disconnect', () => process.exit(1));
 process.once('SIGTERM', async () => {
   await opened.close();

@@ -27,7 +27,7 @@ export function checkBatches({ operations, batches, effects }: Evidence): Verdic
     if (!known.has(opId)) wrong.push(`${opId} has a batch or rows, and no operation`);
   const count = (wanted: string) => [...batches.values()].filter((status) => status === wanted).length;
   return {
-    invariant: 'batches: exactly one effect',
+    invariant: 'I12 batches: exactly one effect',
     held: wrong.length === 0 && count('DONE') > 0,
     evidence:
       wrong.length > 0

@@ -80,6 +80,16 @@ export interface Testimony {
   readonly refusals: Readonly<Record<string, number>>;
   /** Processes that ended themselves, by how. */
   readonly exits: Readonly<Record<string, number>>;
+  /** Tries without an end of their own by task, as the processes tell that end with their tries. */
+  readonly unended?: ReadonlyMap<string, UnendedTries>;
+}
+
+/** Tries of a task that came to nothing without a charge. */
+interface UnendedTries {
+  /** Something was lost under them. */
+  readonly lost: number;
+  /** Given back: others were in the way when they were being recorded. */
+  readonly returned: number;
 }
 
 /** What the store shows and what the ledger says, when all is over. */
@@ -116,29 +126,43 @@ export async function gatherEvidence(
   plan: Plan,
   { url, ledgerPath }: { readonly url: string; readonly ledgerPath: string },
 ): Promise<Evidence> {
-  type Named = { readonly batch: string; readonly task: string };
-  return asking(url, async (client) => {
-    const all = async <R extends object>(sql: string) => (await client.query<R>(sql)).rows;
-    const named = <R extends Named>({ batch, task, ...rest }: R) => ({
-      name: taskName(batch, task),
-      ...rest,
-    });
-    const tasks = await all<Named & Omit<StoredTask, 'name'>>(TASKS);
-    const effects = await all<Named & Omit<Effect, 'name'>>(EFFECTS);
-    const orders = await all<{ batch: string }>('SELECT batch FROM placed_order');
-    const ticks = await all<{ count: number }>('SELECT count(*)::int AS count FROM millrace.outbox_tick');
-    return {
+  return asking(url, (client) =>
+    readEvidence(
       plan,
-      testimony: testimonyOf(readLedger(ledgerPath)),
-      batches: await all<StoredBatch>(BATCHES),
-      tasks: new Map(tasks.map(named).map((task) => [task.name, task])),
-      effects: effects.map(named),
-      ends: await all<BatchEnd>(ENDS),
-      moves: await all<BatchMove>(MOVES),
-      orders: orders.map(({ batch }) => batch),
-      ticks: ticks[0]?.count ?? 0,
-    };
-  });
+      async <R extends object>(sql: string) => (await client.query<R>(sql)).rows,
+      ledgerPath,
+    ),
+  );
+}
+
+/**
+ * Looks at everything, in a database of any kind.
+ * @param plan - what was asked for.
+ * @param all - gives the rows of a statement.
+ * @param ledgerPath - where the ledger is.
+ */
+export async function readEvidence(
+  plan: Plan,
+  all: <R extends object>(sql: string) => Promise<readonly R[]>,
+  ledgerPath: string,
+): Promise<Evidence> {
+  type Named = { readonly batch: string; readonly task: string };
+  const named = <R extends Named>({ batch, task, ...rest }: R) => ({ name: taskName(batch, task), ...rest });
+  const tasks = await all<Named & Omit<StoredTask, 'name'>>(TASKS);
+  const effects = await all<Named & Omit<Effect, 'name'>>(EFFECTS);
+  const orders = await all<{ batch: string }>('SELECT batch FROM placed_order');
+  const ticks = await all<{ count: number }>('SELECT count(*)::int AS count FROM millrace.outbox_tick');
+  return {
+    plan,
+    testimony: testimonyOf(readLedger(ledgerPath)),
+    batches: await all<StoredBatch>(BATCHES),
+    tasks: new Map(tasks.map(named).map((task) => [task.name, task])),
+    effects: effects.map(named),
+    ends: await all<BatchEnd>(ENDS),
+    moves: await all<BatchMove>(MOVES),
+    orders: orders.map(({ batch }) => batch),
+    ticks: ticks[0]?.count ?? 0,
+  };
 }
 
 /**
@@ -184,7 +208,23 @@ export function testimonyOf(entries: readonly LedgerEntry[]): Testimony {
     },
     refusals: counted(of('refused').map(({ code }) => String(code))),
     exits: counted(of('exits').map(({ does }) => String(does))),
+    unended: unendedTries(entries),
   };
+}
+
+/** The processes know batches by their ids: callers were told which is whose. */
+function unendedTries(entries: readonly LedgerEntry[]): ReadonlyMap<string, UnendedTries> {
+  const bizKeys = new Map(
+    entries.filter(({ kind }) => kind === 'acknowledged').map(({ id, batch }) => [String(id), String(batch)]),
+  );
+  const tries = new Map<string, UnendedTries>();
+  for (const { kind, batchId, task, result } of entries) {
+    if (kind !== 'try-ended' || (result !== 'lost' && result !== 'returned')) continue;
+    const name = taskName(bizKeys.get(String(batchId)) ?? String(batchId), String(task));
+    const { lost = 0, returned = 0 } = tries.get(name) ?? {};
+    tries.set(name, result === 'lost' ? { lost: lost + 1, returned } : { lost, returned: returned + 1 });
+  }
+  return tries;
 }
 
 /** Groups what has a name by it. */

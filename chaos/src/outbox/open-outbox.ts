@@ -1,18 +1,19 @@
 import { readFileSync } from 'node:fs';
-import { type DagDefinition, defineDag, Outbox, task } from '@millrace/outbox';
-import { PgDatabase } from '@millrace/postgres';
+import { type DagDefinition, defineDag, Outbox, type OutboxOptions, task } from '@millrace/outbox';
+import { type Database, PgDatabase } from '@millrace/postgres';
 import { type Ledger, openLedger } from '@millrace/testkit';
 import { isWanted, Performer } from './perform.js';
 import type { Plan } from './plan.js';
 import { TRIES } from './scripts.js';
 import { applicationOf, CALL_TIMEOUT_MS, type OutboxBrief, SLOTS } from './settings.js';
 import type { PlannedDag, PlannedTask } from './shapes.js';
+import { StrictDatabase } from './strict-database.js';
 import { INSERT_END } from './tables.js';
 
 /** One process' own part of the outbox. */
 export interface OpenedOutbox {
   readonly outbox: Outbox;
-  readonly database: PgDatabase;
+  readonly database: Database;
   readonly ledger: Ledger;
   readonly plan: Plan;
   close(): Promise<void>;
@@ -29,21 +30,35 @@ const BACKOFF_MS = 100;
  * @param poll - whether it runs tasks.
  */
 export function openOutbox(brief: OutboxBrief, poll: boolean): OpenedOutbox {
-  const plan = JSON.parse(readFileSync(brief.plan, 'utf8')) as Plan;
-  const ledger = openLedger(brief.ledger);
-  const database = new PgDatabase({
-    url: brief.url,
-    poolSize: (poll ? SLOTS : 0) + CONNECTIONS_BESIDE,
+  const { url, strict = false, slots = SLOTS } = brief;
+  const database = new (strict ? StrictDatabase : PgDatabase)({
+    url,
+    poolSize: (poll ? slots : 0) + CONNECTIONS_BESIDE,
     callTimeoutMs: CALL_TIMEOUT_MS,
     applicationName: applicationOf(process.pid),
   });
+  return openOutboxOn(database, brief, { poll, concurrency: slots });
+}
+
+/**
+ * Makes the outbox of one process on a database of any kind; nothing is started.
+ * @param database - closed with the outbox.
+ * @param brief - where the plan and the ledger are.
+ * @param options - further ones of the outbox.
+ */
+export function openOutboxOn(
+  database: Database,
+  brief: Omit<OutboxBrief, 'url' | 'beginsAt'>,
+  options: Pick<OutboxOptions, 'poll' | 'concurrency' | 'lostMax'>,
+): OpenedOutbox {
+  const plan = JSON.parse(readFileSync(brief.plan, 'utf8')) as Plan;
+  const ledger = openLedger(brief.ledger);
   const performer = new Performer(ledger, brief.marks);
   const outbox = new Outbox({
     database,
     dags: plan.dags.map((dag) => definitionOf(dag, performer)),
-    poll,
-    concurrency: SLOTS,
     leaseMs: brief.leaseMs,
+    ...options,
   });
   // Whoever aborts a batch ends it, too: every process has the listener.
   outbox.onBatchEnd(async (tx, { bizKey, status }) => {

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { wait } from '@millrace/async-utils';
 import { NonRetryableError } from '@millrace/foundation';
 import type { AddedTask, TaskContext, TransactionalContext } from '@millrace/outbox';
+import { isSqlError } from '@millrace/postgres';
 import type { Ledger } from '@millrace/testkit';
+import { changeAccounts } from './accounts.js';
 import { taskName } from './plan.js';
 import type { BatchPayload, TaskScript } from './scripts.js';
 import { type PlannedDag, type PlannedTask, ROOT } from './shapes.js';
@@ -61,8 +63,9 @@ export class Performer {
 
   /** A task whose effect is a row written through its transaction. */
   async transactional(dag: PlannedDag, context: TxContext): Promise<TaskResult> {
-    const { tx, batch, taskKey, inputs } = context;
+    const { tx, batch, taskKey, inputs, payload } = context;
     return this.#run(dag, context, async (run) => {
+      await changeAccounts(tx, payload.scripts[taskKey]?.accounts ?? []);
       const row = [batch.bizKey, taskKey, run, inputs];
       const { rows } = await tx.query<{ seq: string }>(INSERT_EFFECT, row);
       return { run, seq: String(rows[0]?.seq) };
@@ -101,6 +104,7 @@ export class Performer {
         run,
         how: 'failed',
         error: String(error).slice(0, 300),
+        sqlState: isSqlError(error) ? error.code : undefined,
       });
       throw error;
     }

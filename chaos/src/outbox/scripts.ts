@@ -26,6 +26,8 @@ export interface TaskScript {
   readonly curable?: boolean;
   /** Its condition is false. */
   readonly unwanted?: boolean;
+  /** The accounts that it changes besides writing its row, in this order; others change them in another. */
+  readonly accounts?: readonly string[];
 }
 
 /** The payload of a batch, and of a task that was added to one. */

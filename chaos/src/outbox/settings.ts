@@ -11,6 +11,10 @@ export interface OutboxBrief {
   readonly leaseMs: number;
   /** When the first batch is due, by the clock of the machine. */
   readonly beginsAt: number;
+  /** Whether every transaction of the process is SERIALIZABLE; READ COMMITTED unless given. */
+  readonly strict?: boolean;
+  /** Tasks that it runs at once; SLOTS unless given. */
+  readonly slots?: number;
 }
 
 /** How much happens in a run. */

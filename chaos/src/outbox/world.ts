@@ -85,7 +85,11 @@ export async function openOutboxWorld(
   }
 }
 
-async function createTables(url: string): Promise<void> {
+/**
+ * Makes the tables of the outbox and those of the user.
+ * @param url - where PostgreSQL is.
+ */
+export async function createTables(url: string): Promise<void> {
   const database = new PgDatabase({ url });
   try {
     await migrateOutbox(database);

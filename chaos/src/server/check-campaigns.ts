@@ -84,7 +84,7 @@ export function checkTotals({ campaigns, operations, ledger }: ServerEvidence): 
   }
   const mails = campaigns.reduce((sum, { customers }) => sum + customers, 0);
   return {
-    invariant: 'totals are those of the ledger',
+    invariant: 'I14 totals are those of the ledger',
     held: wrong.length === 0,
     evidence: wrong.length > 0 ? some(wrong) : `${mails} mails, each counted once`,
   };

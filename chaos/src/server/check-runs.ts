@@ -88,7 +88,7 @@ export function checkOtherDoor({ ledger }: ServerEvidence): Verdict {
     if (!ledger.some((entry) => entry.kind === 'looked' && entry.op === op && entry.door !== door))
       wrong.push(`${key}: given by door ${door}, answered by no other`);
   return {
-    invariant: 'a status URL works at every API',
+    invariant: 'I13 a status URL works at every API',
     held: wrong.length === 0 && given.length > 0,
     evidence: wrong.length > 0 ? some(wrong) : `${given.length} were followed at the other door`,
   };

@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import {
+  freePort,
+  openLedger,
+  type PostgresServer,
+  type RedisServer,
+  startPostgres,
+  startRedis,
+  startTcpProxy,
+  type TcpProxy,
+} from '@millrace/testkit';
+import { EVERYSEC } from '../bulk/world.js';
+import { Crew } from '../crew.js';
+import type { ScenarioContext } from '../registry.js';
+import type { ServerBrief } from '../server/settings.js';
+import type { ServerPlace } from '../server/world.js';
+import { type SoakScale, soakConfig } from './settings.js';
+
+/** Redis with its log on the disk, PostgreSQL, processes of each role, and the ledger. */
+export interface SoakWorld extends AsyncDisposable {
+  readonly redis: RedisServer;
+  readonly postgres: PostgresServer;
+  readonly places: readonly ServerPlace[];
+  /** Where the API processes answer. */
+  readonly doors: readonly string[];
+  /** Between the processes and Redis, PostgreSQL. */
+  readonly wires: { readonly redis: TcpProxy; readonly postgres: TcpProxy };
+  readonly ledgerPath: string;
+  /** What the processes printed last: their folder goes with the scenario. */
+  lastWords(): string;
+}
+
+/**
+ * Starts everything.
+ * @param context - the scenario's.
+ * @param scale - see SoakScale.
+ */
+export async function openSoakWorld({ folder }: ScenarioContext, scale: SoakScale): Promise<SoakWorld> {
+  const opened: AsyncDisposable[] = [];
+  const close = async () => {
+    for (const one of opened.reverse()) await one[Symbol.asyncDispose]();
+  };
+  const lastWords = () => wordsIn(folder);
+  try {
+    return { ...(await open(folder, scale, opened)), lastWords, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw new Error(`the server did not start: ${lastWords()}`, { cause: error });
+  }
+}
+
+const wordsIn = (folder: string): string =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.log'))
+    .map((name) => `${name}: ${readFileSync(join(folder, name), 'utf8').slice(-500)}`)
+    .join('\n');
+
+async function open(folder: string, scale: SoakScale, opened: AsyncDisposable[]) {
+  const keep = <T extends AsyncDisposable>(one: T): T => {
+    opened.push(one);
+    return one;
+  };
+  const ledgerPath = join(folder, 'ledger');
+  const ledger = openLedger(ledgerPath);
+  keep({ [Symbol.asyncDispose]: async () => ledger.close() });
+  const [redis, postgres] = await Promise.all([startRedis({ args: EVERYSEC }), startPostgres()]);
+  keep({ [Symbol.asyncDispose]: async () => void (await Promise.all([redis.stop(), postgres.stop()])) });
+  const wireTo = async ({ host, port }: { readonly host: string; readonly port: number }) =>
+    keep(await startTcpProxy({ targetHost: host, targetPort: port }));
+  const wires = { redis: await wireTo(redis), postgres: await wireTo(postgres) };
+  const redisUrl = through(wires.redis, redis.url);
+  const databaseUrl = through(wires.postgres, postgres.url);
+  const places: ServerPlace[] = [];
+  const doors: string[] = [];
+  for (const [n, role] of scale.roles.entries()) {
+    const name = `${role}-${n}`;
+    const port = await freePort();
+    const config = join(folder, `${name}.json`);
+    writeFileSync(config, JSON.stringify(soakConfig({ role, port, redisUrl, databaseUrl }, scale)));
+    if (n === 0) await createTables(config);
+    if (role === 'api') doors.push(`http://127.0.0.1:${port}`);
+    const brief: ServerBrief = { config, ledger: ledgerPath, port };
+    const output = join(folder, `${name}.log`);
+    places.push({ name, role, crew: keep(new Crew({ program: 'server-instance', brief, ledger, output })) });
+  }
+  await Promise.all(places.map(({ crew }) => crew.start(1)));
+  return { redis, postgres, places, doors, wires, ledgerPath };
+}
+
+const through = (wire: TcpProxy, url: string): string =>
+  Object.assign(new URL(url), { hostname: '127.0.0.1', port: wire.port }).href;
+
+async function createTables(config: string): Promise<void> {
+  const manifest = createRequire(import.meta.url).resolve('millrace/package.json');
+  const program = join(dirname(manifest), 'dist/cli/millrace.js');
+  await promisify(execFile)(process.execPath, [program, 'migrate', '--config', config], { env: {} });
+}
