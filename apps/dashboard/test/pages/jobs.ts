@@ -53,9 +53,15 @@ export function jobsPage(world: () => World): void {
     await using opened = await look('/wait-7');
     const { page } = opened;
     const params = { groupId: GROUP_ID, jobId: 'wait-7' };
-    const { gates, position } = await world().api.call('explainJob', { params });
+    const explained = () => world().api.call('explainJob', { params });
     const steps = page.getByRole('list', { name: 'What holds it back' }).getByRole('listitem');
-    await expect.poll(() => steps.count(), POLL).toBe(gates.length + 1);
+    let { gates, position } = await explained();
+    // Others come and go while both are asked: once they must say the same.
+    const isAsTheApiSays = async () => {
+      ({ gates, position } = await explained());
+      return (await steps.count()) === gates.length + 1;
+    };
+    await expect.poll(isAsTheApiSays, POLL).toBe(true);
     expect(gates[0]?.gate).toBe('PAUSED');
     const first = (await steps.first().textContent()) ?? '';
     expect(first).toContain('Its group is paused');
