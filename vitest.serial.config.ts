@@ -48,7 +48,7 @@ const GROUPS: Readonly<Record<string, string[]>> = {
   pages: filesOf(PAGES),
 };
 /** Of those that wait for a part of their time. */
-const WORKERS: Readonly<Record<string, number>> = { patient: 3, waiting: 4, pages: 3 };
+const WORKERS: Readonly<Record<string, number>> = { waiting: 4, pages: 3 };
 const group = GROUPS[MILLRACE_SERIAL ?? ''];
 const include = group ?? [serialTests];
 const exclude = MILLRACE_SERIAL === 'alone' ? Object.values(GROUPS).flat() : [];
