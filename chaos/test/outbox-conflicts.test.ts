@@ -9,7 +9,8 @@ import { type Evidence, type StoredTask, testimonyOf } from '../src/outbox/evide
 import { checkCrossed } from '../src/outbox/interleave.js';
 import { checkPickedUp } from '../src/outbox/lost-hints.js';
 import { type Plan, type PlannedBatch, tasksOf, wanted } from '../src/outbox/plan.js';
-import { checkLiveness, speedOf } from '../src/outbox/throughput.js';
+import { checkLiveness } from '../src/outbox/throughput.js';
+import { speedOf } from '../src/recovery.js';
 
 const entry = (kind: string, at: number, fields: object = {}) => ({ kind, at, pid: 7, seq: 1, ...fields });
 const script = { does: 'works', ms: 1, writes: 'last', heedless: false, accounts: ['a', 'b'] } as const;

@@ -1,3 +1,4 @@
+import { measureRecovery } from '../recovery.js';
 import type { ScenarioContext, Verdict } from '../registry.js';
 import { checkCountedOnce, checkNoLoss, checkNothingLeft } from './check-ends.js';
 import { checkKeys } from './check-keys.js';
@@ -5,7 +6,7 @@ import { checkCaps, checkRates } from './check-limits.js';
 import { checkExecutions, checkStaleRefused } from './check-tries.js';
 import { type Evidence, gatherEvidence } from './evidence.js';
 import { drawPlan, type Plan, type PlanSize } from './plan.js';
-import { checkLiveness, measure, measureRecovery } from './probe.js';
+import { checkLiveness, measure } from './probe.js';
 import { bulkConfig, type JobLimits, leaseMs, type WorkerBrief } from './settings.js';
 import { openWorld, type World } from './world.js';
 

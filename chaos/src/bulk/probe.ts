@@ -1,5 +1,6 @@
 import type { Rng } from '@millrace/foundation';
 import { readLedger } from '@millrace/testkit';
+import { LEAST_SHARE, type Recovery, speedOf } from '../recovery.js';
 import type { Verdict } from '../registry.js';
 import type { BulkClient } from './client.js';
 import { type PlannedGroup, planJob } from './plan.js';
@@ -15,8 +16,6 @@ export interface Probe {
 const PER_SECOND = 600;
 const JOB_MS_MIN = 100;
 const ROUNDS_MIN = 5;
-const LEAST_SHARE = 0.9;
-const RECOVERS_WITHIN_MS = 10_000;
 const ENDS_WITHIN_MS = 60_000;
 
 /**
@@ -44,47 +43,11 @@ export async function measure(
   return { group, perSecond: speedOf(ends) };
 }
 
-/** Without the first and the last tenth, where work comes in and runs out. */
-function speedOf(ends: readonly number[]): number {
-  const [from, to] = [Math.floor(ends.length * 0.1), Math.floor(ends.length * 0.9)];
-  return ((to - from) * 1000) / ((ends[to] as number) - (ends[from] as number));
-}
-
-/** How fast it was before the faults, and each time it was looked at afterwards. */
-export interface Recovery {
-  /** The first one was before. */
-  readonly probes: readonly Probe[];
-  /** Of what it was before, when it was looked at last. */
-  readonly share: number;
-  /** Since the last fault. */
-  readonly tookMs: number;
-}
-
-/**
- * Measures again and again until the workers are as fast as before, or the time to recover is over.
- * @param before - measured before the first fault.
- * @param probe - measures now.
- */
-export async function measureRecovery(
-  before: Probe,
-  probe: (name: string) => Promise<Probe>,
-): Promise<Recovery> {
-  const quietSince = performance.now();
-  const probes = [before];
-  for (;;) {
-    const now = await probe(`after${probes.length}`);
-    probes.push(now);
-    const share = now.perSecond / before.perSecond;
-    const tookMs = performance.now() - quietSince;
-    if (share >= LEAST_SHARE || tookMs > RECOVERS_WITHIN_MS) return { probes, share, tookMs };
-  }
-}
-
 /**
  * I10: after the last fault the workers become as fast as before the first, without a restart.
  * @param recovery - what was measured.
  */
-export function checkLiveness({ probes, share, tookMs }: Recovery): Verdict {
+export function checkLiveness({ probes, share, tookMs }: Recovery<Probe>): Verdict {
   const speeds = probes.map(({ perSecond }) => perSecond.toFixed(0));
   return {
     invariant: 'I10 throughput is back',

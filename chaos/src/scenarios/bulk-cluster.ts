@@ -5,8 +5,9 @@ import { checkKeys } from '../bulk/check-keys.js';
 import { type ClusterWorld, keyOfShard, mastersOf, openClusterWorld, SHARDS } from '../bulk/cluster-world.js';
 import { type Evidence, gatherEvidence } from '../bulk/evidence.js';
 import { checkAll, planFor, type Storm, underFire } from '../bulk/play.js';
-import { checkLiveness, measure, measureRecovery, type Recovery } from '../bulk/probe.js';
+import { checkLiveness, measure, type Probe } from '../bulk/probe.js';
 import { bulkConfig, leaseMs } from '../bulk/settings.js';
+import { measureRecovery, type Recovery } from '../recovery.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 import { some } from '../some.js';
 
@@ -59,7 +60,7 @@ async function run(play: ClusterPlay, context: ScenarioContext): Promise<Verdict
   return [...play.judge(evidence), ...alive(recovery, strikes, drained)];
 }
 
-const alive = (recovery: Recovery, strikes: number, drained: boolean): Verdict[] => [
+const alive = (recovery: Recovery<Probe>, strikes: number, drained: boolean): Verdict[] => [
   checkLiveness(recovery),
   {
     invariant: 'I11 workers end on SIGTERM',

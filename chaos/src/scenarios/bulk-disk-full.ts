@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { gatherEvidence } from '../bulk/evidence.js';
 import { drawPlan, type Plan, type PlannedGroup } from '../bulk/plan.js';
 import { checkAll } from '../bulk/play.js';
-import { checkLiveness, measure, measureRecovery } from '../bulk/probe.js';
+import { checkLiveness, measure } from '../bulk/probe.js';
 import {
   type Attempt,
   REFUSAL,
@@ -17,6 +17,7 @@ import { bulkConfig, leaseMs } from '../bulk/settings.js';
 import { fillDisk, freeDisk, startOnSmallDisk } from '../bulk/small-disk.js';
 import { runningJobs } from '../bulk/tries.js';
 import { EVERYSEC, openWorld, type World } from '../bulk/world.js';
+import { measureRecovery } from '../recovery.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 
 const WORKERS = 2;

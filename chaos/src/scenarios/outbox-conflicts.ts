@@ -13,8 +13,9 @@ import { type Evidence, gatherEvidence } from '../outbox/evidence.js';
 import { checkCrossed } from '../outbox/interleave.js';
 import { checkPickedUp, hintsLost } from '../outbox/lost-hints.js';
 import { wanted } from '../outbox/plan.js';
-import { checkLiveness, measure, measureRecovery } from '../outbox/throughput.js';
+import { checkLiveness, measure } from '../outbox/throughput.js';
 import { checkCounts, watchCounts } from '../outbox/watch-counts.js';
+import { measureRecovery } from '../recovery.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 
 /** What is late is waited for, so that the verdict can say how late. */

@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   freePort,
   type Ledger,
@@ -17,6 +14,7 @@ import {
 import { Crew } from '../crew.js';
 import { asking } from '../outbox/asking.js';
 import type { ScenarioContext } from '../registry.js';
+import { lastWords, migrate, through } from './processes.js';
 import { configOf, type ServerBrief, type ServerRole, type ServerScale } from './settings.js';
 
 /** One process of the server; it is replaced when it dies. */
@@ -59,13 +57,6 @@ export async function openServerWorld(context: ScenarioContext, scale: ServerSca
   }
 }
 
-/** What the processes printed last: their folder goes with the scenario. */
-const lastWords = (folder: string): string =>
-  readdirSync(folder)
-    .filter((name) => name.endsWith('.log'))
-    .map((name) => `${name}: ${readFileSync(join(folder, name), 'utf8').slice(-500)}`)
-    .join('\n');
-
 async function open(
   { folder }: ScenarioContext,
   scale: ServerScale,
@@ -103,9 +94,6 @@ async function open(
   return { redis, postgres, places, doors, wires, ledger, ledgerPath };
 }
 
-const through = (wire: TcpProxy, url: string): string =>
-  Object.assign(new URL(url), { hostname: '127.0.0.1', port: wire.port }).href;
-
 /** Writes down every end of an operation, and every change after it, whatever callers were told. */
 const WATCH_ENDS = `
   CREATE TABLE operation_end (op_id uuid NOT NULL);
@@ -124,8 +112,6 @@ const WATCH_ENDS = `
 `;
 
 async function createTables(config: string, url: string): Promise<void> {
-  const manifest = createRequire(import.meta.url).resolve('millrace/package.json');
-  const program = join(dirname(manifest), 'dist/cli/millrace.js');
-  await promisify(execFile)(process.execPath, [program, 'migrate', '--config', config], { env: {} });
+  await migrate(config);
   await asking(url, (client) => client.query(WATCH_ENDS));
 }

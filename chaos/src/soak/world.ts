@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   freePort,
   openLedger,
@@ -16,6 +13,7 @@ import {
 import { EVERYSEC } from '../bulk/world.js';
 import { Crew } from '../crew.js';
 import type { ScenarioContext } from '../registry.js';
+import { migrate, through, lastWords as wordsOf } from '../server/processes.js';
 import type { ServerBrief } from '../server/settings.js';
 import type { ServerPlace } from '../server/world.js';
 import { type SoakScale, soakConfig } from './settings.js';
@@ -44,7 +42,7 @@ export async function openSoakWorld({ folder }: ScenarioContext, scale: SoakScal
   const close = async () => {
     for (const one of opened.reverse()) await one[Symbol.asyncDispose]();
   };
-  const lastWords = () => wordsIn(folder);
+  const lastWords = () => wordsOf(folder);
   try {
     return { ...(await open(folder, scale, opened)), lastWords, [Symbol.asyncDispose]: close };
   } catch (error) {
@@ -52,12 +50,6 @@ export async function openSoakWorld({ folder }: ScenarioContext, scale: SoakScal
     throw new Error(`the server did not start: ${lastWords()}`, { cause: error });
   }
 }
-
-const wordsIn = (folder: string): string =>
-  readdirSync(folder)
-    .filter((name) => name.endsWith('.log'))
-    .map((name) => `${name}: ${readFileSync(join(folder, name), 'utf8').slice(-500)}`)
-    .join('\n');
 
 async function open(folder: string, scale: SoakScale, opened: AsyncDisposable[]) {
   const keep = <T extends AsyncDisposable>(one: T): T => {
@@ -81,7 +73,7 @@ async function open(folder: string, scale: SoakScale, opened: AsyncDisposable[])
     const port = await freePort();
     const config = join(folder, `${name}.json`);
     writeFileSync(config, JSON.stringify(soakConfig({ role, port, redisUrl, databaseUrl }, scale)));
-    if (n === 0) await createTables(config);
+    if (n === 0) await migrate(config);
     if (role === 'api') doors.push(`http://127.0.0.1:${port}`);
     const brief: ServerBrief = { config, ledger: ledgerPath, port };
     const output = join(folder, `${name}.log`);
@@ -89,13 +81,4 @@ async function open(folder: string, scale: SoakScale, opened: AsyncDisposable[])
   }
   await Promise.all(places.map(({ crew }) => crew.start(1)));
   return { redis, postgres, places, doors, wires, ledgerPath };
-}
-
-const through = (wire: TcpProxy, url: string): string =>
-  Object.assign(new URL(url), { hostname: '127.0.0.1', port: wire.port }).href;
-
-async function createTables(config: string): Promise<void> {
-  const manifest = createRequire(import.meta.url).resolve('millrace/package.json');
-  const program = join(dirname(manifest), 'dist/cli/millrace.js');
-  await promisify(execFile)(process.execPath, [program, 'migrate', '--config', config], { env: {} });
 }

@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { TcpProxy } from '@millrace/testkit';
+
+/**
+ * What the processes printed last: their folder goes with the scenario.
+ * @param folder - the scenario's.
+ */
+export const lastWords = (folder: string): string =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.log'))
+    .map((name) => `${name}: ${readFileSync(join(folder, name), 'utf8').slice(-500)}`)
+    .join('\n');
+
+/**
+ * The address of a store behind a wire that can be cut.
+ * @param wire - to the store.
+ * @param url - of the store.
+ */
+export const through = (wire: TcpProxy, url: string): string =>
+  Object.assign(new URL(url), { hostname: '127.0.0.1', port: wire.port }).href;
+
+/**
+ * Makes the tables of a server, as its user would.
+ * @param config - its file of settings.
+ */
+export async function migrate(config: string): Promise<void> {
+  const manifest = createRequire(import.meta.url).resolve('millrace/package.json');
+  const program = join(dirname(manifest), 'dist/cli/millrace.js');
+  await promisify(execFile)(process.execPath, [program, 'migrate', '--config', config], { env: {} });
+}
