@@ -6,10 +6,13 @@ import { createInterface } from 'node:readline';
 import { root, run, tool } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 import { ensureServers } from './ensure-servers.mjs';
+import { failedTests } from './failed-tests.mjs';
 import { makeMemoryFolder } from './memory-folder.mjs';
 
 const RESULTS = join(root, '.results');
 const totals = { passed: 0, failed: 0 };
+/** Said again at the end, where one looks first. */
+const failures = [];
 
 /** Runs one step, prints how it went, and counts it. */
 async function step(name, work) {
@@ -40,11 +43,12 @@ const vitest =
     const report = join(RESULTS, `${name}.json`);
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
     const { code, output } = await run(tool('vitest'), ['run', ...args, ...reporters], { live, env });
-    let counts = { numPassedTests: 0, numFailedTests: 0 };
+    let counts = { numPassedTests: 0, numFailedTests: 0, testResults: [] };
     try {
       counts = JSON.parse(readFileSync(report, 'utf8'));
     } catch {}
     const { numPassedTests: passed, numFailedTests: failed } = counts;
+    failures.push(...failedTests(counts));
     return { passed, failed: code !== 0 && failed === 0 ? 1 : failed, output };
   };
 
@@ -137,5 +141,6 @@ try {
   totals.failed++;
   console.error(error);
 }
+if (failures.length > 0) console.log(`\n${failures.join('\n')}\n`);
 console.log(`${totals.passed} passed, ${totals.failed} failed`);
 process.exitCode = totals.failed === 0 ? 0 : 1;

@@ -1,0 +1,28 @@
+// Plain Node: `npm test` uses it.
+
+const LINES_MAX = 12;
+/** The colours of a terminal, which a file of the output does not have. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: an escape sequence begins with one.
+const COLOURS = /\u001b\[\d+m/g;
+
+/**
+ * What failed in a report of Vitest's JSON reporter: a text for each test, and for each file that could not be run.
+ * @param {{ testResults: { name: string, message: string, assertionResults: { fullName: string, status: string, failureMessages?: string[] | null }[] }[] }} report
+ * @returns {string[]}
+ */
+export function failedTests(report) {
+  return report.testResults.flatMap(({ name, message, assertionResults }) => [
+    ...assertionResults
+      .filter(({ status }) => status === 'failed')
+      .map(({ fullName, failureMessages }) => `${name}: ${fullName}\n${shortened(failureMessages ?? [])}`),
+    ...(message === '' ? [] : [`${name}\n${shortened([message])}`]),
+  ]);
+}
+
+function shortened(messages) {
+  const lines = messages.join('\n').replace(COLOURS, '').split('\n');
+  const shown = lines.slice(0, LINES_MAX).map((line) => `  ${line.slice(0, 300)}`);
+  return [...shown, ...(lines.length > LINES_MAX ? [`  (and ${lines.length - LINES_MAX} lines)`] : [])].join(
+    '\n',
+  );
+}
