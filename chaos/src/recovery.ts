@@ -16,7 +16,7 @@ export interface Recovery<P extends Speed> {
 
 /** I10: of the throughput before the faults, what must be back. */
 export const LEAST_SHARE = 0.9;
-const RECOVERS_WITHIN_MS = 10_000;
+const RECOVERS_WITHIN_MS = 30_000;
 
 /**
  * Measures again and again until the processes are as fast as before, or the time to recover is over.

@@ -81,7 +81,7 @@ export const orchestratorScale = (scale: number): OrchestratorScale =>
         loseReplyEveryMs: 150,
         restartEveryMs: [300, 600],
         awayMaxMs: 300,
-        doneWithinMs: 15_000,
+        doneWithinMs: 30_000,
         isWhole: false,
       }
     : {
@@ -100,6 +100,6 @@ export const orchestratorScale = (scale: number): OrchestratorScale =>
         loseReplyEveryMs: 300,
         restartEveryMs: [6000, 10_000],
         awayMaxMs: 2 * CALL_TIMEOUT_MS,
-        doneWithinMs: 20_000,
+        doneWithinMs: 30_000,
         isWhole: true,
       };

@@ -41,6 +41,6 @@ export function conflictScale(scale: number): ConflictScale {
     rounds: isWhole ? 4 : 1,
     deafMs: isWhole ? 5000 : 600,
     freezeMs: isWhole ? 3600 : 1200,
-    doneWithinMs: isWhole ? 30_000 : 10_000,
+    doneWithinMs: 30_000,
   };
 }

@@ -65,7 +65,7 @@ export const outboxScale = (scale: number): OutboxScale =>
         restartEveryMs: [600, 1000],
         roundsPerFreeze: 1,
         awayMaxMs: 500,
-        doneWithinMs: 10_000,
+        doneWithinMs: 30_000,
       }
     : {
         pollers: 8,

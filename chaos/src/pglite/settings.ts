@@ -43,7 +43,7 @@ export const pgliteScale = (scale: number): PgliteScale =>
         ms: [5, 30],
         makesItself: false,
         upWithinMs: 20_000,
-        doneWithinMs: 10_000,
+        doneWithinMs: 30_000,
       }
     : {
         kills: 30,

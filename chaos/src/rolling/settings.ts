@@ -28,7 +28,7 @@ export const rollingScale = (scale: number): RollingScale =>
         groupEveryMs: 60,
         jobsPerGroup: [8, 16],
         leaseMs: 1000,
-        doneWithinMs: 15_000,
+        doneWithinMs: 40_000,
       }
     : {
         places: 4,

@@ -44,7 +44,7 @@ export const serverScale = (scale: number): ServerScale =>
         killEveryMs: 800,
         victimsMin: 2,
         loseReplyEveryMs: 200,
-        doneWithinMs: 15_000,
+        doneWithinMs: 40_000,
       }
     : {
         campaigns: 60,

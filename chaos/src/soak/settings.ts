@@ -49,7 +49,7 @@ export const soakScale = (scale: number): SoakScale =>
         retentionMs: 60_000,
         demoSeconds: 10,
         whaleJobs: 500,
-        doneWithinMs: 10_000,
+        doneWithinMs: 30_000,
         isJudged: false,
       }
     : {
