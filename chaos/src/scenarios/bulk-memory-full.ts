@@ -110,7 +110,9 @@ async function settledWhileFull({ ledgerPath }: World, jobs: readonly string[]):
     readLedger(ledgerPath).filter(
       ({ kind, job, jobStatus }) => kind === 'settled' && own.has(String(job)) && jobStatus === 'COMPLETED',
     ).length;
-  await until(() => count() === own.size, { what: 'every try to settle', deadlineMs: 20_000 }).catch(() => {});
+  await until(() => count() === own.size, { what: 'every try to settle', deadlineMs: 20_000 }).catch(
+    () => {},
+  );
   return count();
 }
 
