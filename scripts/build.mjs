@@ -1,6 +1,7 @@
 import { buildPage } from './build-page.mjs';
 import { runOrExit, tool } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
+import { makePgliteTemplate } from './make-pglite-template.mjs';
 
 /** Builds every workspace into its `dist`, in dependency order, and the page into the server, only what has changed. */
 export async function build() {
@@ -10,5 +11,5 @@ export async function build() {
 
 if (import.meta.filename === process.argv[1]) {
   await ensurePackages();
-  await build();
+  await Promise.all([build(), makePgliteTemplate()]);
 }

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import { build } from './build.mjs';
 import { root, run } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
+import { makePgliteTemplate } from './make-pglite-template.mjs';
 
 /**
  * The manifest of a folder of the repository.
@@ -38,7 +39,7 @@ if (import.meta.filename === process.argv[1]) {
   const { mkdirSync, rmSync } = await import('node:fs');
   const destination = join(root, '.packed');
   await ensurePackages();
-  await build();
+  await Promise.all([build(), makePgliteTemplate()]);
   rmSync(destination, { recursive: true, force: true });
   mkdirSync(destination);
   for (const { packed } of await packPackages(destination)) console.log(relative(root, packed));

@@ -12,12 +12,19 @@ const SHIPPED = [
   /^lua\/[a-z-]+\.lua$/,
   /^sql\/(verbs\/)?[0-9a-z-]+\.sql$/,
   /^assets\/[a-z-]+\.css$/,
+  // `scripts/make-pglite-template.mjs`.
+  /^template\/pglite-[\d.]+\.tar\.br$/,
   // The same endings as the server serves.
   /^page\/(index\.html|licenses\.md|assets\/[\w.-]+\.(js|css|svg|woff2))$/,
 ];
 const NEEDED = ['package.json', 'README.md', 'LICENSE'];
 /** What one package needs besides: no import would miss it. */
-const NEEDED_BY = { millrace: ['page/index.html', 'page/licenses.md'] };
+const NEEDED_BY = {
+  millrace: () => ['page/index.html', 'page/licenses.md'],
+  '@millrace/postgres': ({ devDependencies = {} }) => [
+    `template/pglite-${devDependencies['@electric-sql/pglite']}.tar.br`,
+  ],
+};
 
 /** Points to TypeScript in the repository, for its own tests; no user has this condition. */
 const SOURCE_CONDITION = '@millrace/source';
@@ -50,7 +57,7 @@ export function packedProblems(packed, others) {
 }
 
 function contentProblems({ manifest, files, hasSource }) {
-  const needed = [...NEEDED, ...(NEEDED_BY[manifest.name] ?? [])];
+  const needed = [...NEEDED, ...(NEEDED_BY[manifest.name]?.(manifest) ?? [])];
   // `tsc -b` leaves behind what was built of a source that is gone.
   const isLeftOver = (path) => {
     const [, name, ending] = /^dist\/(.+?)(?:\.d)?\.(js|ts|cjs|cts)$/.exec(path) ?? [];

@@ -7,6 +7,7 @@ import { root, run, tool } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 import { ensureServers } from './ensure-servers.mjs';
 import { failedTests } from './failed-tests.mjs';
+import { PGLITE_TEMPLATE } from './make-pglite-template.mjs';
 import { makeMemoryFolder } from './memory-folder.mjs';
 
 const RESULTS = join(root, '.results');
@@ -117,6 +118,7 @@ async function main() {
     step('lint', check(tool('biome'), ['check', '--error-on-warnings', '.'])),
     step('build', check(tool('tsc'), ['-b'])),
     step('page', script('build-page.mjs')),
+    step('empty database', check('node', PGLITE_TEMPLATE)),
   ]);
   if (!built.every(Boolean)) return;
   const memory = makeMemoryFolder();

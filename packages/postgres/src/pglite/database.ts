@@ -12,7 +12,7 @@ import { runTransaction, type TransactionHost } from '../transaction.js';
 import { Breather } from './breather.js';
 import { prepareDirectory } from './data-directory.js';
 import { DirectoryLock } from './directory-lock.js';
-import { openPglite } from './open.js';
+import { newPglite, openPglite } from './open.js';
 import {
   type PgliteDatabaseOptions,
   type ResolvedPgliteDatabaseOptions,
@@ -71,7 +71,7 @@ export class PgliteDatabase implements Database {
   }
 
   /**
-   * Opens the database; a new one takes some seconds. Optional: every call opens it.
+   * Opens the database; a new one takes a second or two. Optional: every call opens it.
    * @throws MillraceError `DATABASE_IN_USE`, `DATABASE_DIRECTORY_INVALID`, `DRIVER_MISSING`, `SERVICE_STOPPED`.
    */
   start(): Promise<void> {
@@ -177,7 +177,7 @@ export class PgliteDatabase implements Database {
     let pglite: PGlite | undefined;
     try {
       if (directory !== undefined) await this.#lockAndPrepare(directory);
-      pglite = await openPglite(directory);
+      pglite = await (directory === undefined ? newPglite() : openPglite(directory));
       pglite.onNotification((channel, payload) => this.#handlers.tell(channel, payload));
       const path = schema === undefined ? 'public' : `${quoteIdentifier(schema)}, public`;
       await pglite.query("SELECT set_config('search_path', $1, false)", [path]);
@@ -197,7 +197,7 @@ export class PgliteDatabase implements Database {
   async #lockAndPrepare(directory: string): Promise<void> {
     this.#lock = await DirectoryLock.take(directory, this.options);
     await prepareDirectory(directory, async (unfinished) => {
-      const pglite = await openPglite(unfinished);
+      const pglite = await newPglite(unfinished);
       await pglite.close();
     });
   }

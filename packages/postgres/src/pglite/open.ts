@@ -1,6 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite';
 import { ERRORS } from '../errors.js';
 import { decoderOf } from '../rules/decode-value.js';
+import { emptyDatabase } from './template.js';
 
 /** PGlite, loaded when it is wanted: whoever uses a server need not have it. */
 async function loadPglite(): Promise<typeof PGlite> {
@@ -14,15 +15,26 @@ async function loadPglite(): Promise<typeof PGlite> {
 /**
  * Opens PGlite so that it takes and gives values as the other driver does.
  * @param directory - absolute; in memory unless given.
+ * @param content - what a new database begins with; what PGlite's own initdb makes unless given.
  */
-export async function openPglite(directory?: string): Promise<PGlite> {
+export async function openPglite(directory?: string, content?: Blob): Promise<PGlite> {
   const Driver = await loadPglite();
-  const pglite = await Driver.create(directory === undefined ? 'memory://' : `file://${directory}`);
+  const place = directory === undefined ? 'memory://' : `file://${directory}`;
+  const pglite = await Driver.create(place, content && { loadDataDir: content });
   const asIs = (text: string) => text;
   // Every type by the same rules: its own depend on which types existed when it was opened.
   pglite.parsers = byType(decoderOf);
   pglite.serializers = byType(() => asIs);
   return pglite;
+}
+
+/**
+ * Makes a database and opens it.
+ * @param directory - absolute and empty; in memory unless given.
+ */
+export async function newPglite(directory?: string): Promise<PGlite> {
+  await loadPglite(); // Says that it is missing, before it is looked for.
+  return openPglite(directory, await emptyDatabase());
 }
 
 function byType<T>(of: (type: number) => T): Record<string, T> {
