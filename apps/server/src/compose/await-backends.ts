@@ -8,7 +8,6 @@ import {
   within,
 } from '@millrace/foundation';
 import type { Database } from '@millrace/postgres';
-import { RedisConnection } from '@millrace/redis';
 import type { ServerConfig } from '../config/model.js';
 import { ERRORS } from '../errors.js';
 
@@ -54,6 +53,8 @@ export async function awaitBackends(needs: AwaitBackends): Promise<void> {
   });
   const { redisUrl } = config;
   if (redisUrl === undefined) return;
+  // Its client takes a tenth of a second to load, and an embedded server has no use for it.
+  const { RedisConnection } = await import('@millrace/redis');
   await using redis = new RedisConnection({ url: redisUrl, connectionName: 'millrace-start', logger: log });
   await connected(needs, deadline, {
     backend: 'Redis',

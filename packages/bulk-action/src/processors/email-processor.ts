@@ -11,7 +11,7 @@ import {
   textOption,
   toWorkError,
 } from '@millrace/foundation';
-import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { SendMailOptions } from 'nodemailer';
 import { ERRORS } from '../errors.js';
 import type { Job, JobContext, JobProcessor } from '../processor.js';
 import type { Environment, ProcessorDependencies } from './dependencies.js';
@@ -23,6 +23,7 @@ import {
   readEmail,
 } from './email-message.js';
 import { environmentInvalid } from './environment.js';
+import { loadMailer } from './load-mailer.js';
 import { SmtpConnections, type SmtpReceipt } from './smtp-connections.js';
 
 /** The settings of an EmailProcessor, complete. */
@@ -125,6 +126,7 @@ export class EmailProcessor implements JobProcessor<EmailPayload, EmailResult> {
 }
 
 async function render(message: SendMailOptions): Promise<void> {
+  const { createTransport } = await loadMailer();
   await createTransport({ streamTransport: true, buffer: true }).sendMail(message);
 }
 

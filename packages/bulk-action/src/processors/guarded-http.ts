@@ -1,5 +1,5 @@
 import { MillraceError } from '@millrace/foundation';
-import { Agent, type Dispatcher } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import { ERRORS } from '../errors.js';
 import type { AddressGuard } from './address-guard.js';
 
@@ -26,12 +26,12 @@ export interface HttpAnswer {
 /** Speaks HTTP to what a guard allows. */
 export class GuardedHttp {
   readonly #guard: AddressGuard;
-  readonly #agent: Agent;
+  #agent: Promise<Agent> | undefined;
+  #isClosed = false;
 
   /** @param guard - decides about every address, at the moment of connecting. */
   constructor(guard: AddressGuard) {
     this.#guard = guard;
-    this.#agent = new Agent({ connect: { lookup: guard.lookup } });
   }
 
   /**
@@ -52,8 +52,11 @@ export class GuardedHttp {
     const { protocols, bodyBytesMax, signal } = options;
     const { method, url, headers, body } = call;
     this.#guard.checkUrl(url, protocols);
+    if (this.#isClosed)
+      throw ERRORS.create('CALL_FAILED', { host: url.host, reason: 'the processor is closed' });
     try {
-      const answer = await this.#agent.request({
+      const agent = await this.#connections();
+      const answer = await agent.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method: method as Dispatcher.HttpMethod,
@@ -72,7 +75,18 @@ export class GuardedHttp {
 
   /** Ends every connection; what is under way fails. */
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    this.#isClosed = true;
+    const agent = await this.#agent;
+    await agent?.destroy();
+  }
+
+  /** Loaded with the first call: most processes make none, and it takes a tenth of a second. */
+  #connections(): Promise<Agent> {
+    const { lookup } = this.#guard;
+    this.#agent ??= import('undici').then(
+      ({ Agent: Connections }) => new Connections({ connect: { lookup } }),
+    );
+    return this.#agent;
   }
 }
 

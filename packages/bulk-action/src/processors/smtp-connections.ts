@@ -1,6 +1,7 @@
 import { type LimitFunction, onAbort, pLimit } from '@millrace/async-utils';
-import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { SendMailOptions } from 'nodemailer';
 import { ERRORS } from '../errors.js';
+import { loadMailer } from './load-mailer.js';
 
 /** What a mail server said to a message of which it took at least a part. */
 export interface SmtpReceipt {
@@ -23,7 +24,8 @@ const TIMEOUTS = {
   idleTimeout: 10_000,
 };
 
-const openConnection = (url: string) =>
+type Mailer = Awaited<ReturnType<typeof loadMailer>>;
+const openConnection = ({ createTransport }: Mailer, url: string) =>
   createTransport({ url, pool: true, maxConnections: 1, maxRequeues: 1, ...TIMEOUTS });
 type Connection = ReturnType<typeof openConnection>;
 
@@ -67,8 +69,10 @@ export class SmtpConnections {
   }
 
   async #sendNow(message: SendMailOptions, signal: AbortSignal): Promise<SmtpReceipt> {
+    const mailer = await loadMailer();
     if (this.#closed) throw ERRORS.create('EMAIL_FAILED', { reason: 'the processor is closed' });
-    const connection = this.#idle.pop() ?? openConnection(this.#url);
+    signal.throwIfAborted();
+    const connection = this.#idle.pop() ?? openConnection(mailer, this.#url);
     const offAbort = onAbort(signal, () => connection.close({ force: true }));
     try {
       const { accepted, rejected, rejectedErrors } = await connection.sendMail(message);

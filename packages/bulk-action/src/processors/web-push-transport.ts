@@ -12,7 +12,6 @@ import {
   toWorkError,
   type WorkContext,
 } from '@millrace/foundation';
-import webPush from 'web-push';
 import { ERRORS } from '../errors.js';
 import { AddressGuard, type AddressRules } from './address-guard.js';
 import { callFailure } from './call-failure.js';
@@ -40,6 +39,10 @@ export type WebPushTransportOptions = Pick<
   'publicKey' | 'privateKey' | 'subject'
 > &
   GivenOptions<ResolvedWebPushTransportOptions>;
+
+/** Loaded with the first notification: most processes send none. */
+const loadWebPush = async () => (await import('web-push')).default;
+type WebPush = Awaited<ReturnType<typeof loadWebPush>>;
 
 const ENCODING = 'aes128gcm';
 /** Of an error's body. */
@@ -96,9 +99,10 @@ export class WebPushTransport implements PushTransport<PushSubscription> {
     // Before anything is signed for it.
     this.#guard.checkUrl(url, protocols);
     const { title, message } = notification;
-    const body = encrypted(target, JSON.stringify({ title, message }));
+    const webPush = await loadWebPush();
+    const body = encrypted(webPush, target, JSON.stringify({ title, message }));
     const answer = await this.#http.request(
-      { method: 'POST', url, headers: this.#headers(url, context), body },
+      { method: 'POST', url, headers: this.#headers(webPush, url, context), body },
       { protocols, bodyBytesMax: BODY_BYTES_MAX, signal: context.signal },
     );
     const { status } = answer;
@@ -112,7 +116,7 @@ export class WebPushTransport implements PushTransport<PushSubscription> {
     return this.#http.close();
   }
 
-  #headers(url: URL, { idempotencyKey }: WorkContext): Record<string, string> {
+  #headers(webPush: WebPush, url: URL, { idempotencyKey }: WorkContext): Record<string, string> {
     const { subject, publicKey, privateKey, ttlSeconds } = this.#options;
     const vapid = webPush.getVapidHeaders(url.origin, subject, publicKey, privateKey, ENCODING);
     return {
@@ -127,7 +131,7 @@ export class WebPushTransport implements PushTransport<PushSubscription> {
   }
 }
 
-function encrypted({ keys }: PushSubscription, text: string): Buffer {
+function encrypted(webPush: WebPush, { keys }: PushSubscription, text: string): Buffer {
   try {
     return webPush.encrypt(keys.p256dh, keys.auth, text, ENCODING).cipherText;
   } catch (error) {

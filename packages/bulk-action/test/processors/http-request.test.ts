@@ -54,6 +54,17 @@ describe('bulk-action BA-17: HTTP_REQUEST calls an address for a job', () => {
     expect(text?.headers).toMatchObject({ 'content-type': 'text/csv', 'idempotency-key': 'mine' });
   });
 
+  it('bulk-action BA-17: calls nobody once it is closed, whether or not it had called somebody', async () => {
+    await using server = await startWebServer();
+    for (const calls of [0, 1]) {
+      const http = caller();
+      for (let n = 0; n < calls; n++) await tryJob(http, { url: server.origin });
+      await http.close();
+      expect(await failureOf(tryJob(http, { url: server.origin }))).toMatchObject({ code: 'CALL_FAILED' });
+    }
+    expect(server.requests).toHaveLength(1);
+  });
+
   it('bulk-action BA-17: refused, tried again, or congestion, by status', async () => {
     let status = 0;
     await using server = await startWebServer((response) => response.writeHead(status).end('no\n luck'));

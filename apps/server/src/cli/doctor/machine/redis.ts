@@ -1,7 +1,7 @@
 import type { Clock } from '@millrace/foundation';
 import { RedisConnection } from '@millrace/redis';
 import { addressOf, rootReason } from '../../../compose/await-backends.js';
-import { isForbidden } from '../../../health/backends.js';
+import { isForbidden } from '../../../health/redis-backend.js';
 import { finding } from '../finding.js';
 import { clockOffset } from '../rules/clocks.js';
 import { judgeRedis, readInfo } from '../rules/redis.js';
