@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './command.mjs';
+import { filesBelow } from './source-files.mjs';
 
 /**
  * The fenced code blocks of a markdown file in one of the given languages, with the line each starts at.
@@ -19,3 +20,11 @@ export function snippetsIn(path, ...languages) {
       line: text.slice(0, index).split('\n').length,
     }));
 }
+
+/** What is written by hand or by a command for readers; not what others have written. */
+export const markdownFiles = () =>
+  ['docs', 'packages', 'apps', 'examples']
+    .flatMap(filesBelow)
+    .concat(readdirSync(root))
+    .filter((path) => path.endsWith('.md') && !path.startsWith('apps/server/page/'))
+    .sort();

@@ -1,43 +1,49 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { SHORT_LIVED_PGLITE } from '@millrace/testkit';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { root, tool } from '../command.mjs';
-import { snippetsIn } from '../markdown-snippets.mjs';
+import { markdownFiles, snippetsIn } from '../markdown-snippets.mjs';
 
 const run = promisify(execFile);
-const documents = [
-  'README.md',
-  'docs/processors.md',
-  ...[
-    'async-utils',
-    'foundation',
-    'redis',
-    'postgres',
-    'runtime',
-    'bulk-action',
-    'outbox',
-    'orchestrator',
-    'contract',
-  ].map((name) => `packages/${name}/README.md`),
-];
+
+/** Applications and settings that something else loads: its own test does. */
+const LOADED_ELSEWHERE: Readonly<Record<string, string>> = {
+  'apps/server/README.md': 'apps/server/test/process/readme.serial.test.ts',
+  'docs/configuration.md': 'apps/server/test/config/compose.test.ts',
+};
+/** Programs that ask a server: run beside one by `apps/server/test/process/readme.serial.test.ts`. */
+const ASKS_A_SERVER = /createClient\(|createServerClient\(/;
 
 // Outside the repository, so that imports go through node_modules and the exports maps, as a user's would.
 const folder = mkdtempSync(join(tmpdir(), 'millrace-snippets-'));
 mkdirSync(join(folder, 'node_modules'));
 symlinkSync(join(root, 'node_modules/@millrace'), join(folder, 'node_modules/@millrace'));
-for (const name of ['millrace', '@nestjs', 'rxjs', 'prom-client', 'pino'])
+for (const name of ['millrace', '@nestjs', 'rxjs', 'prom-client', 'pino', 'reflect-metadata'])
   symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+// Files that programs read say on their first line where they are.
+for (const path of markdownFiles())
+  for (const { code } of snippetsIn(path, 'lua')) {
+    const [, place = ''] = /^-- (lua\/[a-z-]+\.lua)\n/.exec(code) ?? [];
+    mkdirSync(join(folder, dirname(place)), { recursive: true });
+    writeFileSync(join(folder, place), code);
+  }
+const sources = join(folder, 'src');
+mkdirSync(sources);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let executed = 0;
 
 async function execute(code: string): Promise<string> {
-  const file = join(folder, `snippet-${++executed}.mjs`);
+  const file = join(sources, `snippet-${++executed}.mjs`);
   writeFileSync(file, code);
+  return output(file);
+}
+
+async function output(file: string): Promise<string> {
   const { stdout } = await run('node', [...SHORT_LIVED_PGLITE, file], { cwd: folder });
   return stdout;
 }
@@ -47,11 +53,13 @@ const promised = (code: string) =>
   [...code.matchAll(/console\.log\(.*\); \/\/ (.+)$/gm)].map(([, text]) => text);
 
 describe('snippets', () => {
-  const programs = documents.flatMap((path) => snippetsIn(path, 'js'));
+  const programs = markdownFiles()
+    .flatMap((path) => snippetsIn(path, 'js'))
+    .filter(({ path }) => LOADED_ELSEWHERE[path] === undefined);
   // Side by side: most of the time of each is that of starting Node or an embedded PostgreSQL.
   it.concurrent.each(programs)('$path:$line runs and prints what it says', async ({ code }) => {
-    const output = await execute(code);
-    for (const line of promised(code)) expect(output.split('\n')).toContain(line);
+    const said = await execute(code);
+    for (const line of promised(code)) expect(said.split('\n')).toContain(line);
   });
 
   it('async-utils SC-001: the five-minute start of the README works as written, from the built package', async () => {
@@ -59,25 +67,34 @@ describe('snippets', () => {
     expect(start?.code).toContain("import { retry } from '@millrace/async-utils'");
     expect(await execute(start?.code ?? '')).toContain('{ rows: 42 }');
   });
+});
 
-  it('the TypeScript snippets compile in a strict project', async () => {
-    // The application of the server's README is run by the tests of the server.
-    const programs = [...documents, 'apps/server/README.md'].flatMap((path) => snippetsIn(path, 'ts'));
-    expect(programs.length).toBeGreaterThan(2);
-    const files = programs.map(({ code }, index) => {
-      const file = `snippet-${index}.mts`;
-      writeFileSync(join(folder, file), code);
-      return file;
-    });
+describe('TypeScript snippets', () => {
+  const programs = markdownFiles()
+    .flatMap((path) => snippetsIn(path, 'ts'))
+    .map((program, index) => ({ ...program, name: `typed-${index}` }));
+
+  beforeAll(async () => {
+    for (const { name, code } of programs) writeFileSync(join(sources, `${name}.mts`), code);
     const options = {
       module: 'nodenext',
       target: 'es2022',
       strict: true,
-      noEmit: true,
       experimentalDecorators: true,
     };
+    const files = programs.map(({ name }) => join('src', `${name}.mts`));
     const config = { compilerOptions: { ...options, skipLibCheck: true, types: [] }, files };
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
     await run(tool('tsc'), ['-p', folder]).catch(({ stdout }: { stdout: string }) => expect.fail(stdout));
+  }, 60_000);
+
+  it('are there, and compile in a strict project', () => {
+    expect(programs.length).toBeGreaterThan(10);
+  });
+
+  const alone = programs.filter(({ code }) => !ASKS_A_SERVER.test(code));
+  it.concurrent.each(alone)('$path:$line runs and prints what it says', async ({ name, code }) => {
+    const said = await output(join(sources, `${name}.mjs`));
+    for (const line of promised(code)) expect(said.split('\n')).toContain(line);
   });
 });

@@ -23,8 +23,11 @@ import type { Executor, OperationStore } from './ports.js';
 
 /** How long callers may wait. */
 export interface TimeBudgetOptions {
+  /** A budget below is raised to it. */
   readonly minMs: number;
+  /** A budget above is lowered to it. */
   readonly maxMs: number;
+  /** Of a caller who names none. */
   readonly defaultMs: number;
 }
 
@@ -36,6 +39,7 @@ export interface TryOptions {
   readonly maxRetries: number;
   /** The first delay of a retry; the n-th is 2^(n−1) times that, up to the most. */
   readonly backoffBaseMs: number;
+  /** The longest delay of a retry. */
   readonly backoffMaxMs: number;
   /** Share of a delay that is added at random. */
   readonly backoffJitter: number;
@@ -45,15 +49,19 @@ export interface TryOptions {
 export interface WorkerOptions {
   /** Whether this instance does it; without, it runs only what it accepted itself. */
   readonly enabled: boolean;
+  /** How often operations that are due are looked for. */
   readonly pollIntervalMs: number;
   /** Operations claimed at once. */
   readonly batchSize: number;
+  /** Operations that run here at once, of those without an owner. */
   readonly concurrency: number;
 }
 
 /** What an orchestrator works with. */
 export interface ResolvedOrchestratorOptions {
+  /** Does the work: a RouteExecutor, or one of your own. */
   readonly executor: Executor;
+  /** Where operations are kept. */
   readonly store: OperationStore;
   readonly timeBudget: TimeBudgetOptions;
   /** How often an executor without `onSettled` is asked. */
@@ -66,7 +74,9 @@ export interface ResolvedOrchestratorOptions {
   readonly retentionMs: number;
   /** Status URLs are `statusBasePath/OPID/status`. */
   readonly statusBasePath: string;
+  /** Of a command’s payload, as JSON. */
   readonly payloadBytesMax: number;
+  /** Of an outcome, as JSON. */
   readonly outcomeBytesMax: number;
   /** How long an instance may be silent until its operations are given to others. */
   readonly leaseMs: number;
@@ -75,10 +85,13 @@ export interface ResolvedOrchestratorOptions {
   /** How often an operation may be refused by its route's protection until it fails. */
   readonly refusalsMax: number;
   readonly worker: WorkerOptions;
+  /** How often cancellations that had to be passed on are finished. */
   readonly finalizerIntervalMs: number;
+  /** How often operations of silent instances are looked for. */
   readonly reaperIntervalMs: number;
   /** How often work behind operations is looked at, and operations that somebody waits for here. */
   readonly watchIntervalMs: number;
+  /** How often operations of other instances are looked at that somebody waits for here. */
   readonly waitPollIntervalMs: number;
   /** How long work may go on at stop. */
   readonly gracePeriodMs: number;

@@ -18,6 +18,7 @@ import type { Database } from '@millrace/postgres';
 
 /** What an outbox works with. */
 export interface OutboxOptions {
+  /** A PgDatabase or PgliteDatabase, which its owner stops; its `poolSize` must be at least `concurrency` + 3. */
   readonly database: Database;
   /** The schema of its tables. */
   readonly schema?: string | undefined;
@@ -41,12 +42,15 @@ export interface OutboxOptions {
   readonly completionsMax?: number | undefined;
   /** The longest delay of a retry, and the longest that RateLimitedError can ask for. */
   readonly backoffMaxMs?: number | undefined;
+  /** The most tasks of one batch. */
   readonly tasksPerBatchMax?: number | undefined;
   /** How long batches are kept after they have ended; 0: for ever. */
   readonly retentionMs?: number | undefined;
   /** The log says so when a transaction is older, because vacuum has to wait for it. */
   readonly oldTransactionWarnMs?: number | undefined;
+  /** Of the payload of a batch, as JSON. */
   readonly payloadBytesMax?: number | undefined;
+  /** Of the result of a task, as JSON. */
   readonly resultBytesMax?: number | undefined;
   /** The last part of this instance's worker_id, after host and process; random unless given. */
   readonly instance?: string | undefined;

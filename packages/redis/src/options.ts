@@ -19,10 +19,15 @@ import type { Cluster, Redis } from 'ioredis';
 export interface RedisConnectionOptions {
   /** `redis://[user:password@]host:port/db`, or `rediss://` for TLS. */
   readonly url?: string | undefined;
+  /** Where Redis is, without `url`. */
   readonly host?: string | undefined;
+  /** Its port, without `url`. */
   readonly port?: number | undefined;
+  /** Who calls, unless `url` says it. */
   readonly username?: string | undefined;
+  /** Of that user. */
   readonly password?: string | undefined;
+  /** The number of the database. */
   readonly db?: number | undefined;
   /** Some nodes of a Redis Cluster, instead of one address. */
   readonly nodes?: readonly { readonly host: string; readonly port: number }[] | undefined;

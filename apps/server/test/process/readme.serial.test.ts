@@ -24,6 +24,7 @@ describe('npm start', () => {
   let server: MillraceProcess;
   let url: string;
   beforeAll(async () => {
+    mkdirSync(CACHE, { recursive: true });
     server = runNpmStart('--port', '0', '--data-dir', join(folder, '.millrace'));
     url = await server.url();
   }, 60_000);
@@ -66,6 +67,21 @@ describe('npm start', () => {
     expect(stream.trimEnd()).toMatch(/event: done\n.*$/);
   });
 
+  it('answers the programs of the contract’s README, and the lines of the tutorial on chats', async () => {
+    const programs = [...read('packages/contract/README.md').matchAll(/^```ts\n([\s\S]*?)^```$/gm)];
+    expect(programs).toHaveLength(2);
+    for (const [, code = ''] of programs) {
+      writeFileSync(APP, code.replaceAll(ADDRESS, url));
+      const said = (await bash('node', [APP])).stdout;
+      for (const [, line] of code.matchAll(/console\.log\(.*\); \/\/ (.+)$/gm))
+        expect(said.split('\n')).toContain(line);
+      expect(said.trim()).not.toBe('');
+    }
+    const [, chat = ''] =
+      /^```sh\n([\s\S]*?)^```$/m.exec(read('docs/tutorials/streaming-chat-turn.md')) ?? [];
+    expect((await run(chat)).trimEnd()).toMatch(/event: done\n.*$/);
+  });
+
   it('is alone with its data: a second process is refused and told who has it', async () => {
     await using second = start();
     expect(await second.ended).toEqual({ code: 1, signal: null });
@@ -75,7 +91,6 @@ describe('npm start', () => {
 
   it('takes its data over after kill −9, with the application of its own README, and has lost nothing that it had said', async () => {
     const [, code = ''] = /^```js\n([\s\S]*?)^```$/m.exec(read('apps/server/README.md')) ?? [];
-    mkdirSync(CACHE, { recursive: true });
     writeFileSync(APP, code);
     process.kill(server.pid(), 'SIGKILL');
     await server.ended;

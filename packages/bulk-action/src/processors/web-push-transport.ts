@@ -24,6 +24,7 @@ import type { PushNotification, PushSubscription, PushTransport } from './push-t
 export interface ResolvedWebPushTransportOptions extends AddressRules {
   /** The VAPID key pair, base64url; `npx web-push generate-vapid-keys` makes one. */
   readonly publicKey: string;
+  /** The other half of the pair. */
   readonly privateKey: string;
   /** Whom a push service may write to: a `mailto:` or `https:` address. */
   readonly subject: string;

@@ -1,6 +1,6 @@
 import type { Clock, Logger, Rng } from '@millrace/foundation';
 import { RedisConnection, type RedisConnectionOptions } from '@millrace/redis';
-import type { ResolvedBulkActionConfig } from '../options.js';
+import { type BulkActionConfig, resolveBulkActionConfig } from '../options.js';
 import type { BulkStore } from '../ports.js';
 import type { RedisLocation } from '../redis-location.js';
 import { shardConfig } from '../rules/shard-config.js';
@@ -27,16 +27,17 @@ const owning = (store: BulkStore, connection: RedisConnection): BulkStore => ({
 /**
  * Makes a store of `config.shards` shards with a connection of its own: it connects at the first call, and `stop` closes it. A `client` that is given lends
  * its address and credentials only, and stays its owner's.
- * @param config - the engine's; the same in every process.
+ * @param given - the engine's configuration; the same in every process.
  * @param location - see RedisLocation.
  * @param dependencies - clock, randomness and logger of the connection.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export function openRedisStore(
-  config: ResolvedBulkActionConfig,
+  given: BulkActionConfig,
   { keyPrefix, ...address }: RedisLocation,
   { clock, rng, log }: OpenStoreDependencies = {},
 ): BulkStore {
+  const config = resolveBulkActionConfig(given);
   const connection = new RedisConnection({
     connectionName: 'bulk-action',
     ...(address as RedisConnectionOptions),

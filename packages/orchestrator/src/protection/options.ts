@@ -49,6 +49,7 @@ export interface CircuitBreakerOptions {
 
 /** How many calls may run at once. */
 export interface BulkheadOptions {
+  /** Calls that may run at once. */
   readonly concurrency: number;
   /** How many more may wait for a slot, first come first served (0). */
   readonly queueMax?: number | undefined;

@@ -12,6 +12,7 @@ import {
 export interface ResolvedOpenAiChatRuntimeOptions {
   /** The base (`https://api.openai.com/v1`) or the whole address ending in `/chat/completions`. */
   readonly url: string;
+  /** What answers, as the service calls it. */
   readonly model: string;
   /** Sent as a bearer token; '' = none. */
   readonly apiKey: string;
