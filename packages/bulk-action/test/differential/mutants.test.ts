@@ -5,7 +5,7 @@ import type { Pair } from './compare.js';
 import { ALIKE, type Mutant, UNREAD_SETTINGS, WRONG_ANSWERS, withParts } from './mutants.js';
 import { told } from './report.js';
 import { shorten } from './shorten.js';
-import { firstFinding, seedsForServer } from './suite.js';
+import { chooseSeeds, firstFinding } from './suite.js';
 
 /** The memory store against one that is wrong in one point. */
 const against = ({ mutate, configure }: Mutant): Pair => ({
@@ -20,7 +20,7 @@ describe('bulk-action BA-15: the comparison of stores', { timeout: 180_000 }, ()
   /** Those that a server is given: what they would not notice there, nobody would. */
   let seeds: readonly number[] = [];
   beforeAll(async () => {
-    seeds = await seedsForServer();
+    seeds = await chooseSeeds();
   }, 180_000);
 
   for (const mutant of [...UNREAD_SETTINGS, ...WRONG_ANSWERS])

@@ -1,5 +1,5 @@
 import { afterAll, describe } from 'vitest';
-import { differential, seedsForServer } from '../differential/suite.js';
+import { differential } from '../differential/suite.js';
 import { openMemory } from '../memory/open-memory.js';
 import { closeRedis, openRedis } from './redis-fixture.js';
 
@@ -9,6 +9,5 @@ describe('bulk-action BA-15: Redis against memory', () => {
   differential(
     { first: async (config) => openMemory(config), second: openRedis },
     'packages/bulk-action/test/redis/differential.test.ts',
-    seedsForServer,
   );
 });
