@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ERRORS } from './errors.js';
 import type { RedisArgument } from './links.js';
+import { assembleScript, piecesOf } from './rules/assemble-script.js';
 
 /** The values of a script's keys or arguments by name; a name that ends in `...` takes a list. */
 export type ScriptInputs<N extends string, V> = {
@@ -53,7 +54,7 @@ export interface ScriptRunner {
 export interface Script<K extends string = string, A extends string = string, R = unknown> {
   readonly declaration: ScriptDeclaration<K, A, R>;
   readonly name: string;
-  /** The text that goes to Redis, includes put in. */
+  /** The text that goes to Redis: includes put in, functions of theirs that it does not need left out. */
   readonly source: string;
   readonly sha: string;
   /** Binds keys and arguments, for `connection.pipeline`. */
@@ -94,63 +95,76 @@ export function defineScript<const K extends string, const A extends string, R>(
 }
 
 /**
- * Reads the files of declared scripts and puts their includes in.
+ * Makes scripts of their declarations. The files of each are read when it is used for the first time: all fifty of a store take 0.1 s, and a process needs ten.
  * @param declarations - by the names they are to be called by.
  * @param options - replacements for included files; only tests have them.
- * @returns the scripts by the same names.
- * @throws MillraceError `REDIS_SCRIPT_INVALID` when a file or an include is missing.
+ * @returns the scripts by the same names; one whose file or include is missing throws MillraceError `REDIS_SCRIPT_INVALID` when it is used.
  */
 export function loadScripts<const D extends Readonly<Record<string, AnyScriptDeclaration>>>(
   declarations: D,
   options: LoadOptions = {},
 ): LoadedScripts<D> {
+  const read = pieceReader();
   const loaded = Object.entries(declarations).map(([name, declaration]) => [
     name,
-    load(declaration, options),
+    load(declaration, options, read),
   ]);
   return Object.freeze(Object.fromEntries(loaded));
 }
 
-function load(declaration: ScriptDeclaration, { includes = {} }: LoadOptions): Script {
-  const { name, file, includeFolder, keys, args, decode } = declaration;
-  const folders = includeFolder ? [includeFolder, STANDARD_INCLUDES] : [STANDARD_INCLUDES];
-  const source = withIncludes(readLua(file), (wanted) => {
-    const replacement = includes[wanted];
-    if (replacement !== undefined) return replacement;
-    for (const folder of folders) {
-      const text = tryRead(new URL(`${wanted}.lua`, folder));
-      if (text !== undefined) return text;
-    }
-    throw ERRORS.create('REDIS_SCRIPT_INVALID', {
-      file: file.pathname,
-      reason: `there is no include ${wanted}`,
-    });
-  });
-  const sha = createHash('sha1').update(source).digest('hex');
-  const identity = { name, source, sha };
+function load(declaration: ScriptDeclaration, options: LoadOptions, read: PieceReader): Script {
+  const { name, keys, args, decode } = declaration;
+  let assembled: ScriptCall['script'] | undefined;
+  const script = () => {
+    assembled ??= identified(name, sourceOf(declaration, options, read));
+    return assembled;
+  };
   const call = (input: ScriptInput<string, string>): ScriptCall => {
     const keyList = inOrder(keys, input.keys);
     return {
-      script: identity,
+      script: script(),
       parameters: [keyList.length, ...keyList, ...inOrder(args, input.args)],
       decode,
     };
   };
   return Object.freeze({
     declaration,
-    ...identity,
+    name,
+    get source() {
+      return script().source;
+    },
+    get sha() {
+      return script().sha;
+    },
     call,
     run: (runner: ScriptRunner, input: ScriptInput<string, string> & { timeoutMs?: number | undefined }) =>
       runner.run(call(input), { timeoutMs: input.timeoutMs }),
   });
 }
 
-/** Replaces each `-- include: name` line by the named source; a file that is included twice is put in once. */
-function withIncludes(source: string, resolve: (name: string) => string, seen = new Set<string>()): string {
-  return source.replace(/^-- include: (\S+)$/gm, (line, name: string) => {
-    if (seen.has(name)) return line;
-    seen.add(name);
-    return `${line}\n${withIncludes(resolve(name), resolve, seen).trimEnd()}`;
+const identified = (name: string, source: string): ScriptCall['script'] => ({
+  name,
+  source,
+  sha: createHash('sha1').update(source).digest('hex'),
+});
+
+function sourceOf(
+  { file, includeFolder }: ScriptDeclaration,
+  { includes = {} }: LoadOptions,
+  read: PieceReader,
+): string {
+  const folders = includeFolder ? [includeFolder, STANDARD_INCLUDES] : [STANDARD_INCLUDES];
+  const invalid = (reason: string) => ERRORS.create('REDIS_SCRIPT_INVALID', { file: file.pathname, reason });
+  const own = read(file);
+  if (!own) throw invalid('there is no such file');
+  return assembleScript(own, (wanted) => {
+    const replacement = includes[wanted];
+    if (replacement !== undefined) return piecesOf(replacement);
+    for (const folder of folders) {
+      const found = read(new URL(`${wanted}.lua`, folder));
+      if (found) return found;
+    }
+    throw invalid(`there is no include ${wanted}`);
   });
 }
 
@@ -167,10 +181,18 @@ function inOrder(
   return list;
 }
 
-function readLua(file: URL): string {
-  const source = tryRead(file);
-  if (source !== undefined) return source;
-  throw ERRORS.create('REDIS_SCRIPT_INVALID', { file: file.pathname, reason: 'there is no such file' });
+/** Reads each file once, in pieces; undefined where there is none. */
+type PieceReader = (file: URL) => ReturnType<typeof piecesOf> | undefined;
+
+function pieceReader(): PieceReader {
+  const known = new Map<string, ReturnType<PieceReader>>();
+  return (file) => {
+    if (!known.has(file.href)) {
+      const text = tryRead(file);
+      known.set(file.href, text === undefined ? undefined : piecesOf(text));
+    }
+    return known.get(file.href);
+  };
 }
 
 function tryRead(file: URL): string | undefined {

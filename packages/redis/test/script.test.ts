@@ -69,20 +69,19 @@ describe('loadScripts', () => {
   it('with another now nothing else differs', () => {
     const now = "local function now() return tonumber(redis.call('GET', 'the test time')) end";
     const testScripts = loadScripts(FIXTURE_SCRIPTS, { includes: { now } });
-    const shipped = readFileSync(new URL('now.lua', STANDARD_INCLUDES), 'utf8').trimEnd();
+    const shipped = readFileSync(new URL('now.lua', STANDARD_INCLUDES), 'utf8').replace(/^--.*\n/gm, '');
     expect(scripts.count.source.split(shipped)).toHaveLength(2);
-    expect(testScripts.count.source).toBe(scripts.count.source.replace(shipped, () => now));
+    expect(testScripts.count.source).toBe(scripts.count.source.replace(shipped, () => `${now}\n`));
     expect(testScripts.refuse.source).toBe(scripts.refuse.source);
   });
 
   it('a missing file and a missing include are refused by name', () => {
     const missing = defineScript({ ...FIXTURE_SCRIPTS.count, file: new URL('nowhere.lua', FIXTURES) });
-    expect(() => loadScripts({ missing })).toThrow(
-      expect.objectContaining({
-        code: 'REDIS_SCRIPT_INVALID',
-        message: expect.stringContaining('nowhere.lua'),
-      }),
-    );
+    const refusal = (part: string) =>
+      expect.objectContaining({ code: 'REDIS_SCRIPT_INVALID', message: expect.stringContaining(part) });
+    expect(() => loadScripts({ missing }).missing.source).toThrow(refusal('nowhere.lua'));
+    const includes = { now: '-- include: nothing\n' };
+    expect(() => loadScripts(FIXTURE_SCRIPTS, { includes }).count.sha).toThrow(refusal('no include nothing'));
   });
 });
 

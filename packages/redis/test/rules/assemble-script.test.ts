@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { assembleScript, piecesOf } from '../../src/rules/assemble-script.js';
+
+const FILES: Record<string, string> = {
+  records: `-- defines: group, save
+-- include: packing
+local group, save, forget
+do
+  local seen = {}
+
+  -- Reads it.
+  function group(key)
+    return seen[key] or unpacked(key)
+  end
+
+  local function clear(key)
+    for n = 1, 2 do
+      seen[key] = nil
+    end
+  end
+
+  function forget(key) clear(key) end
+
+  function save()
+    redis.call('SET', KEYS[1], packed(seen))
+  end
+end
+`,
+  packing: `local packed, unpacked
+local Deep = {}
+do
+  function packed(value) return cjson.encode(value) end
+
+  function unpacked(value)
+    return cjson.decode(value)
+  end
+
+  function Deep.copy(value)
+    return unpacked(packed(value))
+  end
+end
+`,
+};
+const assembled = (own: string) => assembleScript(piecesOf(own), (name) => piecesOf(FILES[name] ?? ''));
+const has = (text: string, ...names: string[]) => names.filter((name) => text.includes(`function ${name}(`));
+const ALL = ['group', 'clear', 'forget', 'save', 'packed', 'unpacked', 'Deep.copy'];
+
+describe('assembleScript', () => {
+  it('puts in what the verb names and what that needs, in its order, and leaves the rest out', () => {
+    const text = assembled('-- include: records\nlocal g = group(ARGV[1])\nreturn g\n');
+    expect(has(text, ...ALL)).toEqual(['group', 'unpacked']);
+    expect(text.indexOf('function unpacked(')).toBeLessThan(text.indexOf('function group('));
+    expect(text.trimEnd().endsWith('local g = group(ARGV[1])\nreturn g')).toBe(true);
+    expect(text).toContain('local seen = {}');
+    expect(text).not.toContain('--');
+  });
+
+  it('follows names through functions of one line, of tables, and local ones', () => {
+    expect(has(assembled('-- include: records\nforget(KEYS[1])\n'), ...ALL)).toEqual(['clear', 'forget']);
+    expect(has(assembled('-- include: records\nsave()\n'), ...ALL)).toEqual(['save', 'packed']);
+    const deep = assembled('-- include: records\nreturn Deep.copy(ARGV[1])\n');
+    expect(has(deep, ...ALL)).toEqual(['packed', 'unpacked', 'Deep.copy']);
+  });
+
+  it('puts a file in once, and takes a comment for no need', () => {
+    const text = assembled('-- include: records\n-- include: packing\n-- save() would be too much\nreturn 1');
+    expect(text.match(/local packed, unpacked/g)).toHaveLength(1);
+    expect(has(text, ...ALL)).toEqual([]);
+  });
+
+  it('keeps every line of the verb itself', () => {
+    const own =
+      'local function start(g)\n  local function inner()\n    return 1\n  end\n  return inner()\nend\nreturn start()\n';
+    expect(assembled(own)).toBe(own);
+  });
+});
