@@ -28,6 +28,18 @@ export {
   type SubmitBulkOptions,
 } from './bulk-action-service.js';
 export type {
+  AggregatorConfig,
+  BackpressureConfig,
+  Charge,
+  CongestionConfig,
+  FairQueueConfig,
+  LimitsConfig,
+  ReliableQueueConfig,
+  ResourceConfig,
+  WatcherConfig,
+  WorkerPoolConfig,
+} from './config-sections.js';
+export type {
   CongestionPoint,
   GroupCongestion,
   GroupPoint,
@@ -94,12 +106,8 @@ export type {
 } from './model.js';
 export type { AddJobsOptions } from './new-jobs.js';
 export {
-  type AggregatorConfig,
-  type BackpressureConfig,
   BULK_ACTION_DEFAULTS,
   type BulkActionConfig,
-  type Charge,
-  type CongestionConfig,
   DEFAULT_AGGREGATOR_CONFIG,
   DEFAULT_BACKPRESSURE_CONFIG,
   DEFAULT_CONGESTION_CONFIG,
@@ -108,14 +116,8 @@ export {
   DEFAULT_RELIABLE_QUEUE_CONFIG,
   DEFAULT_WATCHER_CONFIG,
   DEFAULT_WORKER_POOL_CONFIG,
-  type FairQueueConfig,
-  type LimitsConfig,
-  type ReliableQueueConfig,
   type ResolvedBulkActionConfig,
-  type ResourceConfig,
   resolveBulkActionConfig,
-  type WatcherConfig,
-  type WorkerPoolConfig,
 } from './options.js';
 export type { PageRequest } from './page-request.js';
 export { AggregationRunner } from './pool/aggregation.js';

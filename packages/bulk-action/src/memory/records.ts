@@ -1,7 +1,7 @@
+import type { ResourceConfig } from '../config-sections.js';
 import type { GroupPoint, ResourcePoint } from '../congestion-stats.js';
 import type { SettleAnswer } from '../lease.js';
 import type { FailedJob, FailedTry, GroupResult } from '../model.js';
-import type { ResourceConfig } from '../options.js';
 import type { GroupDefinition, NewJob } from '../ports.js';
 import {
   type AttributionStamps,

@@ -1,7 +1,8 @@
 import type { Clock } from '@millrace/foundation';
+import type { ResourceConfig } from '../config-sections.js';
 import { type LeaseRef } from '../lease.js';
 import type { GroupEvent } from '../model.js';
-import type { ResolvedBulkActionConfig, ResourceConfig } from '../options.js';
+import type { ResolvedBulkActionConfig } from '../options.js';
 import { type Heartbeat, INSTANCE_TTL_MS, type WakeUpKind } from '../ports.js';
 import { groupIdOf } from '../rules/ids.js';
 import { newRateWindow, type RateWindow, ratePerSecond } from '../rules/rate-window.js';

@@ -6,16 +6,24 @@
 export { AggregatorService } from '../aggregator-service.js';
 export { BackpressureService } from '../backpressure-service.js';
 export { BulkActionService } from '../bulk-action-service.js';
+export type {
+  AggregatorConfig,
+  BackpressureConfig,
+  CongestionConfig,
+  FairQueueConfig,
+  LimitsConfig,
+  ReliableQueueConfig,
+  ResourceConfig,
+  WatcherConfig,
+  WorkerPoolConfig,
+} from '../config-sections.js';
 export { CongestionStatsService } from '../congestion-stats-service.js';
 export { DeadLetterService } from '../dead-letter-service.js';
 export { BulkActionEngine } from '../engine.js';
 export { IdempotencyService } from '../idempotency-service.js';
 export {
-  type AggregatorConfig,
-  type BackpressureConfig,
   BULK_ACTION_DEFAULTS,
   type BulkActionConfig,
-  type CongestionConfig,
   DEFAULT_AGGREGATOR_CONFIG,
   DEFAULT_BACKPRESSURE_CONFIG,
   DEFAULT_CONGESTION_CONFIG,
@@ -24,13 +32,7 @@ export {
   DEFAULT_RELIABLE_QUEUE_CONFIG,
   DEFAULT_WATCHER_CONFIG,
   DEFAULT_WORKER_POOL_CONFIG,
-  type FairQueueConfig,
-  type LimitsConfig,
-  type ReliableQueueConfig,
   type ResolvedBulkActionConfig,
-  type ResourceConfig,
-  type WatcherConfig,
-  type WorkerPoolConfig,
 } from '../options.js';
 export { Dispatcher as DispatcherService } from '../pool/dispatcher.js';
 export { Fetcher as FetcherService } from '../pool/fetcher.js';

@@ -6,8 +6,9 @@ import {
   type RedisConnection,
   type ScriptCall,
 } from '@millrace/redis';
+import type { ResourceConfig } from '../config-sections.js';
 import { ERRORS } from '../errors.js';
-import type { ResolvedBulkActionConfig, ResourceConfig } from '../options.js';
+import type { ResolvedBulkActionConfig } from '../options.js';
 import { INSTANCE_TTL_MS } from '../ports.js';
 import { LAYOUT, layoutNewer, refusedLayout } from './layout.js';
 import { BULK_SCRIPTS } from './scripts.js';

@@ -1,4 +1,5 @@
-import type { BackpressureConfig, ResolvedBulkActionConfig, ResourceConfig } from '../options.js';
+import type { BackpressureConfig, ResourceConfig } from '../config-sections.js';
+import type { ResolvedBulkActionConfig } from '../options.js';
 
 /*
  * What is limited over all is divided, so that all shards together keep to it without knowing of each other. Limits of a tenant or

@@ -1,4 +1,4 @@
-import type { BackpressureConfig } from '../../src/options.js';
+import type { BackpressureConfig } from '../../src/config-sections.js';
 import { COMMON_TYPE, type JobScript } from './processors.js';
 import type { PlannedGroup } from './scenario.js';
 import type { World } from './world.js';
