@@ -107,19 +107,32 @@ export function TimeChart({
   const at = pointed !== undefined && pointed < times.length ? pointed : lastKnown(series);
   return (
     <figure className="chart">
-      <figcaption className="chart-legend small">
-        {series.map(({ label: name, values, tone, style = 'solid' }) => (
-          <span key={name} className="chart-key">
-            <span className={`chart-line line-${style} fill-${tone}`} aria-hidden="true" />
-            <span className="quiet">{name}</span> <b className="number">{text(values[at] ?? null)}</b>
-          </span>
-        ))}
-        <span className="quiet number chart-time">
-          {pointed !== undefined && times[at] ? clockText(times[at] * 1000) : ''}
-        </span>
-      </figcaption>
+      <Legend series={series} text={text} at={at} time={pointed === undefined ? undefined : times[at]} />
       <div ref={frame} className="chart-frame" style={{ height }} role="img" aria-label={label} />
     </figure>
+  );
+}
+
+/** The numbers of one time, and which time it is when somebody points at it. */
+function Legend({
+  series,
+  text,
+  at,
+  time,
+}: Pick<TimeChartProps, 'series' | 'text'> & {
+  readonly at: number;
+  readonly time: number | undefined;
+}): ReactNode {
+  return (
+    <figcaption className="chart-legend small">
+      {series.map(({ label: name, values, tone, style = 'solid' }) => (
+        <span key={name} className="chart-key">
+          <span className={`chart-line line-${style} fill-${tone}`} aria-hidden="true" />
+          <span className="quiet">{name}</span> <b className="number">{text(values[at] ?? null)}</b>
+        </span>
+      ))}
+      <span className="quiet number chart-time">{time ? clockText(time * 1000) : ''}</span>
+    </figcaption>
   );
 }
 

@@ -7,27 +7,30 @@ import { soonest } from './soonest.js';
 /** Tokens whose shard is remembered. */
 const TOKENS_MAX = 1000;
 
-/** Aggregations over several shards. */
-export function shardedAggregations(shards: Shards, places: Places): Aggregations {
-  /** Where a token was used last: asked again after a lost answer, it finds what it holds. */
-  const tokens = new Map<string, number>();
+/** Where tokens were used last: one that is asked with again after a lost answer finds what it holds. */
+class TokenShards {
+  readonly #shards = new Map<string, number>();
+
+  of(token: string): number | undefined {
+    return this.#shards.get(token);
+  }
+
+  remember(token: string, shard: number): void {
+    this.#shards.delete(token);
+    this.#shards.set(token, shard);
+    const [oldest] = this.#shards.keys();
+    if (this.#shards.size > TOKENS_MAX) this.#shards.delete(oldest as string);
+  }
+}
+
+/** Asks one shard after the other, each time another one first, until one has something to add up. */
+function claimInTurn(shards: Shards, places: Places): Aggregations['claim'] {
+  const tokens = new TokenShards();
   let turn = 0;
-
-  const remember = (token: string, shard: number) => {
-    tokens.delete(token);
-    tokens.set(token, shard);
-    const [oldest] = tokens.keys();
-    if (tokens.size > TOKENS_MAX) tokens.delete(oldest as string);
-  };
-
-  const claim = async (
-    token: string,
-    ttlMs: number,
-    types?: readonly string[],
-  ): Promise<AggregationClaim> => {
+  return async (token, ttlMs, types) => {
     const reviving = shards.revive();
     turn += 1;
-    const last = tokens.get(token);
+    const last = tokens.of(token);
     const first = last ?? turn % shards.count;
     const order = Array.from({ length: shards.count }, (_, n) => (first + n) % shards.count);
     const isWorth = (shard: number) => shards.works(shard) || shard === last;
@@ -40,22 +43,25 @@ export function shardedAggregations(shards: Shards, places: Places): Aggregation
         const answer = await shards.at(shard).aggregations.claim(token, ttlMs, types);
         answers.push(answer);
         if (!answer.aggregation) continue;
-        remember(token, shard);
+        tokens.remember(token, shard);
         places.note(answer.aggregation.key, shard);
         return answer;
       } catch (error) {
         shards.fail(shard, error);
         // It may hold something there now. If another shard gives it something else, the lock on that expires.
-        remember(token, shard);
+        tokens.remember(token, shard);
         failure ??= { error };
       }
     }
     if (answers.length === 0 && failure) throw failure.error;
     return soonest(answers);
   };
+}
 
+/** Aggregations over several shards. */
+export function shardedAggregations(shards: Shards, places: Places): Aggregations {
   return {
-    claim,
+    claim: claimInTurn(shards, places),
     claimGroup: (key, token, ttlMs) =>
       places.at(
         key,

@@ -56,6 +56,23 @@ export function DagPicture(props: DagPictureProps): ReactNode {
   );
 }
 
+/** Nothing in it can be moved, connected or taken away. */
+const ONLY_LOOKED_AT = {
+  nodesDraggable: false,
+  nodesConnectable: false,
+  edgesFocusable: false,
+  deleteKeyCode: null,
+  selectionKeyCode: null,
+  multiSelectionKeyCode: null,
+} as const;
+
+const CONTROLS = {
+  showInteractive: false,
+  fitViewOptions: FIT,
+  position: 'bottom-left',
+  orientation: 'horizontal',
+} as const;
+
 function Drawing({ tasks, edges, path, chosen, onChoose }: DagPictureProps): ReactNode {
   const frame = useFrame();
   const names = tasks.map(({ key }) => key).join('\0');
@@ -99,12 +116,7 @@ function Drawing({ tasks, edges, path, chosen, onChoose }: DagPictureProps): Rea
       }}
       onKeyDown={keepPlace}
       ariaLabelConfig={WORDS}
-      nodesDraggable={false}
-      nodesConnectable={false}
-      edgesFocusable={false}
-      deleteKeyCode={null}
-      selectionKeyCode={null}
-      multiSelectionKeyCode={null}
+      {...ONLY_LOOKED_AT}
       // Where all of it is seen, a finger that moves over it moves the page.
       panOnDrag={hasMore}
       zoomOnScroll={false}
@@ -121,12 +133,7 @@ function Drawing({ tasks, edges, path, chosen, onChoose }: DagPictureProps): Rea
           Lines: the critical path and the chosen task
         </Panel>
       )}
-      <Controls
-        showInteractive={false}
-        fitViewOptions={FIT}
-        position="bottom-left"
-        orientation="horizontal"
-      />
+      <Controls {...CONTROLS} />
     </ReactFlow>
   );
 }

@@ -133,6 +133,24 @@ function BatchFilters({ values, status, set }: BatchFiltersProps): ReactNode {
   );
 }
 
+/** For those who see the batches of all tenants. */
+const TENANT_COLUMN: Column<BatchRow> = {
+  key: 'tenant',
+  title: 'Tenant',
+  width: 'minmax(90px, 1fr)',
+  isExtra: true,
+  cell: ({ tenant }) => (tenant === '' ? <span className="quiet">nobody’s</span> : shownText(tenant)),
+};
+
+/** Where schedules have started some of them. */
+const SCHEDULE_COLUMN: Column<BatchRow> = {
+  key: 'schedule',
+  title: 'Schedule',
+  width: 'minmax(80px, 1fr)',
+  isExtra: true,
+  cell: ({ schedule }) => (schedule === null ? <span className="quiet">–</span> : shownText(schedule)),
+};
+
 function columnsFor({
   seesAll,
   hasSchedules,
@@ -162,13 +180,7 @@ function columnsFor({
         </>
       ),
     },
-    seesAll && {
-      key: 'tenant',
-      title: 'Tenant',
-      width: 'minmax(90px, 1fr)',
-      isExtra: true,
-      cell: ({ tenant }) => (tenant === '' ? <span className="quiet">nobody’s</span> : shownText(tenant)),
-    },
+    seesAll && TENANT_COLUMN,
     { key: 'status', title: 'State', width: '88px', cell: ({ status }) => <Status status={status} /> },
     {
       key: 'progress',
@@ -184,13 +196,7 @@ function columnsFor({
       isExtra: true,
       cell: ({ runNo }) => countText(runNo),
     },
-    hasSchedules && {
-      key: 'schedule',
-      title: 'Schedule',
-      width: 'minmax(80px, 1fr)',
-      isExtra: true,
-      cell: ({ schedule }) => (schedule === null ? <span className="quiet">–</span> : shownText(schedule)),
-    },
+    hasSchedules && SCHEDULE_COLUMN,
     {
       key: 'created',
       title: 'Started',
