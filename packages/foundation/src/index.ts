@@ -29,6 +29,7 @@ export {
   textOption,
 } from './option-rules.js';
 export {
+  type CompleteOptions,
   type GivenOptions,
   type OptionRelation,
   type OptionRule,

@@ -41,6 +41,11 @@ export type GivenOptions<T> = {
     | undefined;
 };
 
+/** Options with every default in place: each key has a value, but those that have no default and may be left out. */
+export type CompleteOptions<T, LeftOut extends keyof T = never> = T & {
+  readonly [K in Exclude<keyof T, LeftOut>]-?: Exclude<T[K], undefined>;
+};
+
 /**
  * Completes given options with the defaults and refuses what is wrong.
  * @param spec - defaults, rules and relations.

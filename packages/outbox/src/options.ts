@@ -1,6 +1,7 @@
 import {
   booleanOption,
   type Clock,
+  type CompleteOptions,
   durationOption,
   integerOption,
   type Logger,
@@ -60,28 +61,7 @@ export interface OutboxOptions {
 }
 
 /** The options with every default filled in. */
-export interface ResolvedOutboxOptions extends OutboxOptions {
-  readonly schema: string;
-  readonly poll: boolean;
-  readonly pollIntervalMs: number;
-  readonly concurrency: number;
-  readonly leaseMs: number;
-  readonly heartbeatMs: number;
-  readonly lostMax: number;
-  readonly gracePeriodMs: number;
-  readonly completionDelayMs: number;
-  readonly completionsMax: number;
-  readonly backoffMaxMs: number;
-  readonly tasksPerBatchMax: number;
-  readonly retentionMs: number;
-  readonly oldTransactionWarnMs: number;
-  readonly payloadBytesMax: number;
-  readonly resultBytesMax: number;
-  readonly instance: string;
-  readonly clock: Clock;
-  readonly rng: Rng;
-  readonly logger: Logger;
-}
+export type ResolvedOutboxOptions = CompleteOptions<OutboxOptions>;
 
 /** The defaults. */
 export const OUTBOX_DEFAULTS = {

@@ -1,6 +1,7 @@
 import {
   anyOption,
   type Clock,
+  type CompleteOptions,
   durationOption,
   integerOption,
   type Logger,
@@ -53,18 +54,10 @@ export interface RedisConnectionOptions {
 }
 
 /** The options with every default filled in. */
-export interface ResolvedRedisConnectionOptions extends RedisConnectionOptions {
-  readonly connectionName: string;
-  readonly callTimeoutMs: number;
-  readonly connectTimeoutMs: number;
-  readonly watchdogMs: number;
-  readonly reconnectMaxMs: number;
-  readonly pollMs: number;
-  readonly blockMs: number;
-  readonly clock: Clock;
-  readonly rng: Rng;
-  readonly logger: Logger;
-}
+export type ResolvedRedisConnectionOptions = CompleteOptions<
+  RedisConnectionOptions,
+  'url' | 'host' | 'port' | 'username' | 'password' | 'db' | 'nodes' | 'client'
+>;
 
 /** The defaults; an address has none beyond ioredis' own 127.0.0.1:6379. */
 export const REDIS_CONNECTION_DEFAULTS = {

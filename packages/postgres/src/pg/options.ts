@@ -1,6 +1,7 @@
 import {
   booleanOption,
   type Clock,
+  type CompleteOptions,
   durationOption,
   ERRORS,
   integerOption,
@@ -45,20 +46,7 @@ export interface PgDatabaseOptions {
 }
 
 /** The options with every default filled in. */
-export interface ResolvedPgDatabaseOptions extends PgDatabaseOptions {
-  readonly applicationName: string;
-  readonly poolSize: number;
-  readonly callTimeoutMs: number;
-  readonly transactionTimeoutMs: number;
-  readonly connectTimeoutMs: number;
-  readonly reconnectMaxMs: number;
-  readonly idleTimeoutMs: number;
-  readonly listenCheckMs: number;
-  readonly prepare: boolean;
-  readonly clock: Clock;
-  readonly rng: Rng;
-  readonly logger: Logger;
-}
+export type ResolvedPgDatabaseOptions = CompleteOptions<PgDatabaseOptions, 'schema'>;
 
 /** The defaults. */
 export const PG_DATABASE_DEFAULTS = {

@@ -1,5 +1,6 @@
 import {
   type Clock,
+  type CompleteOptions,
   durationOption,
   type Logger,
   type OptionSpec,
@@ -30,14 +31,7 @@ export interface PgliteDatabaseOptions {
 }
 
 /** The options with every default filled in. */
-export interface ResolvedPgliteDatabaseOptions extends PgliteDatabaseOptions {
-  readonly callTimeoutMs: number;
-  readonly transactionTimeoutMs: number;
-  readonly slowTransactionMs: number;
-  readonly clock: Clock;
-  readonly rng: Rng;
-  readonly logger: Logger;
-}
+export type ResolvedPgliteDatabaseOptions = CompleteOptions<PgliteDatabaseOptions, 'dataDir' | 'schema'>;
 
 /** The defaults. */
 export const PGLITE_DATABASE_DEFAULTS = {
