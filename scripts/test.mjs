@@ -57,7 +57,7 @@ const SERIAL = ['--config', 'vitest.serial.config.ts'];
 const CHAOS = [...SERIAL, '--project', 'chaos'];
 
 /**
- * Two rows of runs side by side, since each leaves the machine idle for a part of its time: while it starts, waits for a server, or counts
+ * Rows of runs side by side, since each leaves the machine idle for a part of its time: while it starts, waits for a server, or counts
  * lines. A browser takes all that there is, and what judges time, if only in seconds, wants quiet: they come after them.
  */
 async function tests(addresses) {
@@ -70,9 +70,9 @@ async function tests(addresses) {
   const shownAtItsEnd = async () => {
     await staticChecks();
     await step('repeating tests', vitest('repeating', [], parallel('repeating'), false));
-    await step('chaos', vitest('chaos', CHAOS, addresses, false));
   };
-  await Promise.all([shown(), shownAtItsEnd()]);
+  const chaos = () => step('chaos', vitest('chaos', CHAOS, addresses, false));
+  await Promise.all([shown(), shownAtItsEnd(), chaos()]);
   await step('pages', vitest('pages', SERIAL, serial('pages')));
   await step('waiting tests', vitest('waiting', SERIAL, serial('waiting')));
   await step('serial tests', vitest('serial', SERIAL, serial('alone')));

@@ -65,7 +65,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
 
 describe('npm run chaos', () => {
   it('runs every scenario scaled down, says so, and every invariant holds', {
-    timeout: 400_000,
+    timeout: 600_000,
   }, async () => {
     rmSync(results, { force: true });
     const { code, stdout, stderr } = await chaos('--short', '--seed', '7');
