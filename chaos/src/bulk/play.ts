@@ -48,7 +48,7 @@ export interface Play extends JobLimits {
 
 const START_LAG_MS = 300;
 const PROBE_MS = 8000;
-const ENDS_WITHIN_MS = 120_000;
+const ENDS_WITHIN_MS = 480_000;
 
 /**
  * Draws the plan of a run.
