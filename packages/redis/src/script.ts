@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ERRORS } from './errors.js';
 import type { RedisArgument } from './links.js';
-import { assembleScript, piecesOf } from './rules/assemble-script.js';
+import { assembleScript, includesOf, piecesOf } from './rules/assemble-script.js';
 
 /** The values of a script's keys or arguments by name; a name that ends in `...` takes a list. */
 export type ScriptInputs<N extends string, V> = {
@@ -95,28 +95,34 @@ export function defineScript<const K extends string, const A extends string, R>(
 }
 
 /**
- * Makes scripts of their declarations. The files of each are read when it is used for the first time: all fifty of a store take 0.1 s, and a process needs ten.
+ * Reads the files of declared scripts: all at once, since a release that is installed over this one replaces them. Each is put together when it is used for the
+ * first time: all fifty of a store take 0.1 s, and a process needs ten.
  * @param declarations - by the names they are to be called by.
  * @param options - replacements for included files; only tests have them.
- * @returns the scripts by the same names; one whose file or include is missing throws MillraceError `REDIS_SCRIPT_INVALID` when it is used.
+ * @returns the scripts by the same names.
+ * @throws MillraceError `REDIS_SCRIPT_INVALID` when a file or an include is missing.
  */
 export function loadScripts<const D extends Readonly<Record<string, AnyScriptDeclaration>>>(
   declarations: D,
   options: LoadOptions = {},
 ): LoadedScripts<D> {
-  const read = pieceReader();
+  const files = new LuaFiles();
   const loaded = Object.entries(declarations).map(([name, declaration]) => [
     name,
-    load(declaration, options, read),
+    load(declaration, options, files),
   ]);
   return Object.freeze(Object.fromEntries(loaded));
 }
 
-function load(declaration: ScriptDeclaration, options: LoadOptions, read: PieceReader): Script {
+function load(declaration: ScriptDeclaration, options: LoadOptions, files: LuaFiles): Script {
   const { name, keys, args, decode } = declaration;
+  const { own, included } = textsOf(declaration, options, files);
   let assembled: ScriptCall['script'] | undefined;
   const script = () => {
-    assembled ??= identified(name, sourceOf(declaration, options, read));
+    assembled ??= identified(
+      name,
+      assembleScript(files.pieces(own), (wanted) => files.pieces(included.get(wanted) ?? '')),
+    );
     return assembled;
   };
   const call = (input: ScriptInput<string, string>): ScriptCall => {
@@ -148,24 +154,30 @@ const identified = (name: string, source: string): ScriptCall['script'] => ({
   sha: createHash('sha1').update(source).digest('hex'),
 });
 
-function sourceOf(
+/** The text of a script's own file, and of those that it includes, by name. */
+function textsOf(
   { file, includeFolder }: ScriptDeclaration,
   { includes = {} }: LoadOptions,
-  read: PieceReader,
-): string {
+  files: LuaFiles,
+): { readonly own: string; readonly included: ReadonlyMap<string, string> } {
   const folders = includeFolder ? [includeFolder, STANDARD_INCLUDES] : [STANDARD_INCLUDES];
-  const invalid = (reason: string) => ERRORS.create('REDIS_SCRIPT_INVALID', { file: file.pathname, reason });
-  const own = read(file);
-  if (!own) throw invalid('there is no such file');
-  return assembleScript(own, (wanted) => {
-    const replacement = includes[wanted];
-    if (replacement !== undefined) return piecesOf(replacement);
-    for (const folder of folders) {
-      const found = read(new URL(`${wanted}.lua`, folder));
-      if (found) return found;
+  const found = (text: string | undefined, missing: string): string => {
+    if (text !== undefined) return text;
+    throw ERRORS.create('REDIS_SCRIPT_INVALID', { file: file.pathname, reason: `there is no ${missing}` });
+  };
+  const included = new Map<string, string>();
+  const visit = (text: string) => {
+    for (const wanted of includesOf(text)) {
+      if (included.has(wanted)) continue;
+      const [given] = folders.flatMap((folder) => files.read(new URL(`${wanted}.lua`, folder)) ?? []);
+      const its = found(includes[wanted] ?? given, `include ${wanted}`);
+      included.set(wanted, its);
+      visit(its);
     }
-    throw invalid(`there is no include ${wanted}`);
-  });
+  };
+  const own = found(files.read(file), 'such file');
+  visit(own);
+  return { own, included };
 }
 
 function inOrder(
@@ -181,18 +193,22 @@ function inOrder(
   return list;
 }
 
-/** Reads each file once, in pieces; undefined where there is none. */
-type PieceReader = (file: URL) => ReturnType<typeof piecesOf> | undefined;
+/** The files of a set of scripts: each is read once, and taken apart once when somebody needs it so. */
+class LuaFiles {
+  readonly #texts = new Map<string, string | undefined>();
+  readonly #pieces = new Map<string, ReturnType<typeof piecesOf>>();
 
-function pieceReader(): PieceReader {
-  const known = new Map<string, ReturnType<PieceReader>>();
-  return (file) => {
-    if (!known.has(file.href)) {
-      const text = tryRead(file);
-      known.set(file.href, text === undefined ? undefined : piecesOf(text));
-    }
-    return known.get(file.href);
-  };
+  /** Its text; undefined where there is none. */
+  read(file: URL): string | undefined {
+    if (!this.#texts.has(file.href)) this.#texts.set(file.href, tryRead(file));
+    return this.#texts.get(file.href);
+  }
+
+  pieces(text: string): ReturnType<typeof piecesOf> {
+    const pieces = this.#pieces.get(text) ?? piecesOf(text);
+    this.#pieces.set(text, pieces);
+    return pieces;
+  }
 }
 
 function tryRead(file: URL): string | undefined {

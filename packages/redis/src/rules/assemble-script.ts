@@ -20,6 +20,14 @@ const DECLARATION = /^local (?:\w+,\s*)*\w+\n/gm;
 const wordsOf = (text: string): string[] => [...new Set(text.match(/[A-Za-z_]\w*/g))];
 
 /**
+ * What a file includes itself.
+ * @param source - of the file.
+ * @returns the names, in their order.
+ */
+export const includesOf = (source: string): readonly string[] =>
+  [...source.matchAll(/^-- include: (\S+)$/gm)].map(([, name = '']) => name);
+
+/**
  * Takes a file apart.
  * @param source - of the file.
  */
