@@ -4,28 +4,15 @@
 -- cost:      O(log n) each.
 
 -- include: moves
+-- include: durations
 local keepTry, finish, writeDone, fail, failCorrupt, failOverdue, bury
 do
   local TRIES_KEPT = 5
-  local BOUNDS = {1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096,
-    6144, 8192, 12288, 16384, 24576, 32768, 49152, 65536, 98304, 131072, 196608, 262144, 393216, 524288, 786432, 1048576,
-    1572864, 2097152, 3145728, 4194304}
   function keepTry(s, ms, code, message)
     local tries = s.tr or {}
     while #tries >= TRIES_KEPT do table.remove(tries, 1) end
     tries[#tries + 1] = {atMs, ms, code, message}
     s.tr = tries
-  end
-
-  local function bucketIndex(ms)
-    -- Most tries of a busy engine are short: a search would cost more than their other counters together.
-    if ms <= BOUNDS[1] then return 0 end
-    local low, high = 0, #BOUNDS
-    while low < high do
-      local middle = math.floor((low + high) / 2)
-      if BOUNDS[middle + 1] < ms then low = middle + 1 else high = middle end
-    end
-    return low
   end
 
   local function recordDuration(g, ms)

@@ -3,57 +3,17 @@
 --            the resource that its first job calls when that is limited, else in the free one. A seat is in its line exactly while
 --            a group is in it. `refresh` keeps both true after every change. The seat in the free line is the tenant itself.
 -- defines:   refresh(g, t), refreshTenant(t), parkGroup, parkTenant, unpark, unparkDue, forgetParking, takeTurn, endTurn,
---            endIdleEpochs(t), reweigh(g, t, change), tenantWeight(t), topSeat(R), topGroup(seat), tenantNamed(name), setOwn(t, key),
---            startTag, freeStart(t), seatAt(g, t), seatWanted(g, t), enterSeat, leaveSeat, putSeat, dropSeat, lineOf, turnsWanted.
+--            endIdleEpochs(t), reweigh(g, t, change), tenantWeight(t), topSeat(R), topGroup(seat), setOwn(t, key),
+--            startTag, freeStart(t), seatAt(g, t), seatWanted(g, t), enterSeat, leaveSeat, putSeat, dropSeat.
 -- cost:      O(log n) for each change.
 
 -- include: rates
--- include: orders
--- include: resources
+-- include: lines
 -- include: lanes
-local turnsWanted, member, tenantNamed, lineOf, groupOrder, putSeat, dropSeat, startTag, freeStart, topSeat, topGroup,
+local putSeat, dropSeat, startTag, freeStart, topSeat, topGroup,
   setOwn, seatAt, seatWanted, enterSeat, leaveSeat, refreshTenant, refresh, parkGroup, parkTenant, unparkGroup,
   unparkTenant, unparkDue, forgetParking, tenantWeight, takeTurn, endIdleEpochs, endTurn, reweigh
 do
-  -- How many turns a script may take: so many tenants are looked at together.
-  turnsWanted = 4
-  local GROUPS_AT_ONCE = 4
-
-  function member(record, name)
-    return format('%016d:', record.seq) .. name
-  end
-
-  function tenantNamed(name)
-    if sub(name, 1, 1) ~= '/' then return tenant(name) end
-    local g = group(name)
-    return g and tenant(g.tenantId)
-  end
-
-  -- Damaged ones come first: then somebody notices.
-  local function startOfTenant(name)
-    local t = tenantNamed(name)
-    return t and t.start or 0
-  end
-
-  local function startOfGroup(key)
-    local g = group(key)
-    return g and g.start or 0
-  end
-
-  -- The order of the free line, or of the line of a resource.
-  function lineOf(R)
-    if not R then return orderOf('tf', turnsWanted, startOfTenant) end
-    return orderOf('rt:' .. R.name, turnsWanted, function(name)
-      local t = tenantNamed(name)
-      return t and seatIn(t, R).start or 0
-    end)
-  end
-
-  function groupOrder(seat)
-    if not seat.R then return orderOf('gf:' .. seat.id, GROUPS_AT_ONCE, startOfGroup) end
-    return orderOf('rg:' .. seat.t.id .. '/' .. seat.R.name, GROUPS_AT_ONCE, startOfGroup)
-  end
-
   local function seatMember(seat)
     local t = seat.t or seat
     -- A tenant that stands for one group is named by it: one look finds both.
@@ -246,13 +206,6 @@ do
     if g.parked then unparkGroup(g) end
     local t = tenant(g.tenantId)
     if t.parked then unparkTenant(t) end
-  end
-
-  local function groupWeight(g)
-    local done = g.success + g.failed + g.cancelled
-    local boost = 0
-    if g.registered > 0 then boost = (C.alpha * done) / g.registered end
-    return g.weight * C[g.level or 'normal'] * (1 + boost)
   end
 
   function tenantWeight(t)

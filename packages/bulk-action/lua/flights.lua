@@ -4,6 +4,7 @@
 -- cost:      O(1).
 
 -- include: ends
+-- include: lease-lines
 local damagedFlight, triesOf, pushLease, tenantNameOf
 do
   -- The lease of a damaged entry, as far as it is known.
@@ -24,8 +25,6 @@ do
     return s
   end
 
-  -- One lease as 9 values: key id token tenantId type payload createdAt waitedMs and what is not usual: '' or
-  -- cost retry attempt deadline traceparent. Whole numbers are written by %d: Lua's own way takes ten times as long.
   function pushLease(answer, g, job, r)
     local deadline = deadlineOf(g, job)
     local trace = r.tp or g.trace
@@ -33,10 +32,7 @@ do
     if r.c ~= 1 or job.attempts ~= 1 or job.retry ~= 0 or deadline or trace then
       unusual = table.concat({r.c, job.retry, job.attempts, deadline or '-', trace or '-'}, ' ')
     end
-    local n = #answer
-    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = g.key, job.id, format('%d', job.token), g.tenantId
-    answer[n + 5], answer[n + 6], answer[n + 7] = r.t, r.p or 'null', format('%d', r.at)
-    answer[n + 8], answer[n + 9] = format('%d', math.max(0, job.since - (job.waiting or r.at))), unusual
+    pushLines(answer, g.key, g.tenantId, job.id, job.token, r, job.since - (job.waiting or r.at), unusual)
   end
 
   function tenantNameOf(key)

@@ -2,18 +2,19 @@
 -- guarantee: a damaged record is {corrupt = value}: the job can still be counted, and somebody may look at what is left of it.
 --            Changes of the in-flight entries are written together by `saveFlights`; `flightOf` sees them before.
 -- defines:   recordOf(key, id), encodeJob(r, kind, s), readUnusual(job, text), flightOf(key, id), readFlight(key, id, value),
---            isInFlight(name), putFlight(g, job, r), dropFlight(name), saveFlights().
+--            isInFlight(name), putFlight(g, job, r), putFirstFlight(…), stateOf(key, id), dropFlight(name), saveFlights().
 -- cost:      O(1); O(log in-flight) for each change.
 
 -- include: records
-local JOB, DONE, readUnusual, encodeJob, recordOf, readFlight, flightOf, isInFlight, putFlight, dropFlight, saveFlights
+local JOB, DONE, FLIGHT, readUnusual, encodeJob, encodeSuccess, recordOf, stateOf, readFlight, flightValueOf, flightOf, isInFlight, putFlight, putFirstFlight, dropFlight, saveFlights
 do
   -- A job is: kind, createdAt, round; of a done one what is left of its tries; then the body, as the adapter writes it: what is
   -- not usual (cost charge notBefore deadline traceparent), the payload, the processor type, in lines.
   JOB = '<BI6I4'
   DONE = '<I6I6I6I4I4I4BBBI4'
   local KINDS, KIND_NUMBERS = {'C', 'F', 'X', 'K'}, {C = 1, F = 2, X = 3, K = 4}
-  local FLIGHT = '<I6I6dI4I4I4I4I4I4I6I6BBs'
+  local SUCCESS, COMPLETED = JOB .. sub(DONE, 2), STATUS_NUMBERS.COMPLETED
+  FLIGHT = '<I6I6dI4I4I4I4I4I4I6I6BBs'
 
   function readUnusual(job, text)
     local cost, charge, notBefore, deadline, trace = string.match(text, '^(%S+) (%S+) (%S+) (%S+) (.+)$')
@@ -56,6 +57,11 @@ do
       STATUS_NUMBERS[s.sj] or 0, STATUS_NUMBERS[s.sg] or 0, #tries) .. tries .. body
   end
 
+  -- Of one that has succeeded at its first tries, from what its in-flight entry holds.
+  function encodeSuccess(at, round, since, token, retry, orphan, attempts, groupStatus, x, t)
+    return pack(SUCCESS, 1, at, round, atMs, since, token, retry, orphan, attempts, 0, COMPLETED, groupStatus, 0) .. x .. '\n\n' .. t
+  end
+
   function recordOf(key, id)
     local value = redis.call('HGET', base .. 'j:' .. key, id)
     if not value then return nil end
@@ -63,6 +69,12 @@ do
     if ok then return r end
     local g = group(key)
     return {t = '', c = 1, at = atMs, rd = g and g.round, corrupt = value}
+  end
+
+  -- The state of its tries; a job that was never tried has none.
+  function stateOf(key, id)
+    local value = redis.call('HGET', base .. 's:' .. key, id)
+    return value and munpack(value)
   end
 
   local flightValues, flightEnds = {}, {}
@@ -95,10 +107,14 @@ do
     return ok and job or nil
   end
 
-  function flightOf(key, id)
-    local name = key .. '/' .. id
+  function flightValueOf(name)
     local value = flightValues[name]
     if value == nil then value = redis.call('HGET', flightsKey, name) end
+    return value
+  end
+
+  function flightOf(key, id)
+    local value = flightValueOf(key .. '/' .. id)
     return value and readFlight(key, id, value)
   end
 
@@ -108,7 +124,14 @@ do
     return redis.call('HEXISTS', base .. 'fl', name) == 1
   end
 
-  -- The entry holds what the end of the try needs: a job that succeeded is counted without a look at its record.
+  -- The entry holds what the end of the try needs: a job that succeeded is counted without a look at its record. A first try has
+  -- no other numbers than these.
+  function putFirstFlight(name, token, instanceId, ge, te, round, r)
+    flightValues[name] = pack(FLIGHT, token, atMs, 1, ge, te, round, 1, 0, 0, r.at, 0, 0, 0, instanceId) .. r.x .. '\n' .. r.t
+    flightEnds[name] = leaseEnd
+    S.flights = S.flights + 1
+  end
+
   function putFlight(g, job, r)
     local name = g.key .. '/' .. job.id
     flightValues[name] = pack(FLIGHT, job.token, job.since, job.charged, job.ge, job.te, job.round, job.attempts, job.retry,

@@ -1,24 +1,14 @@
 -- purpose:   the lanes: the jobs of a group in order.
 -- guarantee: reads only.
--- defines:   laneKeys (of this step, by group), laneKey(g), laneEntry(g, job), readLane(g, entry), firstOfLane(g), firstTypeOf(g),
+-- defines:   laneEntry(g, job), readLane(g, entry), firstOfLane(g), firstTypeOf(g),
 --            peekLane(g).
 -- cost:      O(1).
 
 -- include: resources
 -- include: jobs
-local laneKeys, laneKey, laneEntry, readLane, firstOfLane, firstTypeOf, peekLane
+-- include: lane-keys
+local laneEntry, readLane, firstOfLane, firstTypeOf, peekLane
 do
-  laneKeys = {}
-
-  function laneKey(g)
-    local key = laneKeys[g]
-    if not key then
-      key = base .. 'l:' .. g.key .. ':' .. g.round
-      laneKeys[g] = key
-    end
-    return key
-  end
-
   -- What is usual needs no more than its id; `odd` counts the others in the lane.
   function laneEntry(g, job)
     if job.cost == 1 and not job.charge and not job.deadline and not job.waiting then return job.id end

@@ -2,13 +2,13 @@
 -- guarantee: a job is in exactly one place. A live job is {key, id, cost, charge?, deadline?, waiting, round}; in ready and in
 --            flight also {charged, ge, te}, what its turn was charged; tries = {retry, orphan, attempts, tries}.
 -- defines:   isLive, deadlineOf, isOverdue, joinLane, laneToReady, readyEntry(job), countReady, readyToLane, flightToLane,
---            nonReadyToLane, leaveReady, leaveNonReady, leaveFlight, toNonReady, measured, stateOf, keepCorrupt.
+--            nonReadyToLane, leaveReady, leaveNonReady, leaveFlight, toNonReady, measured, keepCorrupt.
 -- cost:      O(log n) each.
 
 -- include: fair
 -- include: ending
 -- include: saving
-local isLive, deadlineOf, isOverdue, keepCorrupt, stateOf, countPending, leaveLane, joinLane, leaveReady, leaveNonReady, leaveFlight, readyEntry, countReady, laneToReady,
+local isLive, deadlineOf, isOverdue, keepCorrupt, countPending, leaveLane, joinLane, leaveReady, leaveNonReady, leaveFlight, readyEntry, countReady, laneToReady,
   readReady, readyToLane, measured, flightToLane, nonReadyToLane, toNonReady
 do
   function isLive(g, round)
@@ -29,12 +29,6 @@ do
   function keepCorrupt(name, value)
     redis.call('LPUSH', base .. 'corrupt', name .. ' ' .. value)
     redis.call('LTRIM', base .. 'corrupt', 0, 99)
-  end
-
-  -- The state of its tries; a job that was never tried has none.
-  function stateOf(key, id)
-    local value = redis.call('HGET', base .. 's:' .. key, id)
-    return value and munpack(value)
   end
 
   function countPending(g, by, t)

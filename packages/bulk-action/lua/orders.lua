@@ -1,12 +1,12 @@
 -- purpose:   the fair orders: sorted sets whose heads are looked at here, and whose changes are written together.
 -- guarantee: `firstOf` is the first of the set as all changes of this script leave it; nothing is written before `saveOrders`
 --            but when more has to be read.
--- defines:   orderOf(name, window, startOf), put(order, member, score), remove(order, member), firstOf(order), saveOrders().
+-- defines:   orderOf(name, window, startOf), put(order, member, score), remove(order, member), firstOf(order), saveOrders(), forgetOrders().
 -- cost:      O(log n) for each change, in one call for all of them: 0.4 µs a member, 1.2 µs when written one by one.
 
 -- include: settings
 -- include: packing
-local orderOf, put, remove, firstOf, saveOrders
+local orderOf, put, remove, firstOf, saveOrders, forgetOrders
 do
   local orders = {}
 
@@ -39,6 +39,12 @@ do
 
   function saveOrders()
     for _, order in pairs(orders) do saveOrder(order) end
+  end
+
+  -- Written, and read anew by whoever asks next.
+  function forgetOrders()
+    saveOrders()
+    orders = {}
   end
 
   -- The heads are members from `first` to `last`; beyond them the set holds only later ones, or none (`all`).

@@ -1,11 +1,11 @@
 -- purpose:   the records of engine, tenants and groups: read once, changed in Lua, written once by `save`.
 -- guarantee: nothing is written before `save`; a script that refuses has changed nothing.
--- defines:   S (engine), group(key), tenant(id), tenantOf(id), isKeptWithGroup(t), ring(kind), announceTurn(), tell(type, g, jobId), groupIdOf(key).
+-- defines:   S (engine), group(key), storedTenant(id), tenant(id), tenantOf(id), isKeptWithGroup(t), ring(kind), announceTurn(), tell(type, g, jobId), groupIdOf(key).
 -- cost:      O(1) for each record that is touched.
 
 -- include: settings
 -- include: scopes
-local S, groups, tenants, rings, events, groupsKey, tenantsKey, group, tenant, isKeptWithGroup, tenantOf, ring,
+local S, groups, tenants, rings, events, groupsKey, tenantsKey, group, storedTenant, tenant, isKeptWithGroup, tenantOf, ring,
   announceTurn, groupIdOf, tell
 do
   local stateValue = redis.call('GET', base .. 'state')
@@ -25,19 +25,26 @@ do
     return groups[key] or nil
   end
 
-  function tenant(id)
+  -- One that has a record of its own.
+  function storedTenant(id)
     local t = tenants[id]
     if t == nil then
       local value = redis.call('HGET', tenantsKey, id)
-      if value then
-        local ok, found = pcall(decodeTenant, id, value)
-        tenants[id] = ok and found
-      else
-        -- Unless it is kept with the group that it stands for.
-        group('/' .. id)
-        tenants[id] = tenants[id] or false
-      end
-      t = tenants[id]
+      if not value then return nil end
+      local ok, found = pcall(decodeTenant, id, value)
+      t = ok and found
+      tenants[id] = t
+    end
+    return t
+  end
+
+  function tenant(id)
+    local t = storedTenant(id)
+    if t == nil then
+      -- Unless it is kept with the group that it stands for.
+      group('/' .. id)
+      t = tenants[id] or false
+      tenants[id] = t
     end
     return t or nil
   end

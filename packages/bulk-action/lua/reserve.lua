@@ -8,14 +8,58 @@
 -- cost:      O((max + 256) × log n); about 28 µs a job.
 
 -- include: when-full
--- include: gate
--- include: flights
+-- include: saving
+-- include: usual-turns
 local instanceId, seq, max, turns = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local instanceKey = base .. 'i:' .. instanceId
 local known = redis.call('HMGET', instanceKey, 'seq', 'answer', 'slots', 'startedAt', 'suspects')
 local lastSeq = tonumber(known[1]) or 0
+local suspects = tonumber(known[5]) or 0
 redis.call('ZADD', base .. 'instances', atMs, instanceId)
+local reply, leases, back, aside, missing, denied, started = {0, 0}, {}, {}, {}, {}, 0, 0
 
+-- What is left for others to do, as src/memory/wake-others.ts.
+local function wakeOthers(waiting)
+  rings.work, rings.turn, slotsSeen = nil, nil, nil
+  local mayTurn = firstOf(lineOf(nil)) ~= nil
+  for n = 1, #lines do mayTurn = mayTurn or firstOf(lineOf(resource(lines[n]))) ~= nil end
+  local ready, othersWait = S.readyJobs > #aside, slots().waiting > waiting
+  if waiting > 0 or othersWait then
+    if S.untold then ring('fetch') end
+    S.untold = nil
+  elseif ARGV[5] ~= '0' and rings.fetch then
+    rings.fetch, S.untold = nil, true
+  end
+  if mayTurn and (waiting > 0 or ARGV[5] == '0') and S.readyJobs < readyBound() then ring('fetch') end
+  if (waiting > 0 and ready) or (waiting == 0 and othersWait and (ready or mayTurn)) then ring('work') end
+end
+
+-- Writes what has happened and answers. One text: an array of so many values costs the client ten times as much to read.
+local function answered()
+  if started > 0 then countEvents(S, started) end
+  local waiting = max - started
+  redis.call('HSET', instanceKey, 'seq', seq, 'answer', mpack(leases), 'waiting', waiting, 'seen', atMs,
+    'startedAt', known[4] or atMs, 'suspects', suspects)
+  wakeOthers(waiting)
+  save()
+  reply[1], reply[2] = denied, #missing
+  for n = 1, #missing do table.insert(reply, 2 + n, missing[n]) end
+  return table.concat(reply, '\n')
+end
+
+if seq > lastSeq then
+  redis.call('HSET', instanceKey, 'waiting', max, 'slots', known[3] or max)
+  turnsWanted = math.max(4, turns)
+  local ended
+  started, ended = takeUsualTurns(instanceId, math.min(max, turns), reply, leases)
+  saveUsual()
+  if ended then return answered() end
+  turns = turns - started
+  forgetOrders()
+end
+
+-- include: gate
+-- include: flights
 if seq <= lastSeq then
   local answer = {0, 0}
   if seq == lastSeq and known[2] then
@@ -31,12 +75,8 @@ if seq <= lastSeq then
   return table.concat(answer, '\n')
 end
 
-redis.call('HSET', instanceKey, 'waiting', max, 'slots', known[3] or max)
-turnsWanted = math.max(4, turns)
 -- Read before the first start: each start takes one of the waiting slots away.
 if C.maxShare < 1 then slots() end
-local reply, leases, back, aside, missing, denied, started = {0, 0}, {}, {}, {}, {}, 0, 0
-local suspects = tonumber(known[5]) or 0
 local SUSPECT_FROM = math.max(1, math.min(2, C.maxOrphanCount))
 
 local function isUsedUp(scope)
@@ -192,28 +232,4 @@ do
 end
 for n = #back, 1, -1 do readyToLane(back[n][1], back[n][2]) end
 for n = #aside, 1, -1 do redis.call('LPUSH', base .. 'ready', aside[n]) end
-if started > 0 then countEvents(S, started) end
-local waiting = max - started
-redis.call('HSET', instanceKey, 'seq', seq, 'answer', mpack(leases), 'waiting', waiting, 'seen', atMs,
-  'startedAt', known[4] or atMs, 'suspects', suspects)
-
-do
-  -- What is left for others to do, as wakeOthers in src/memory/leases.ts.
-  rings.work, rings.turn, slotsSeen = nil, nil, nil
-  local mayTurn = firstOf(lineOf(nil)) ~= nil
-  for n = 1, #lines do mayTurn = mayTurn or firstOf(lineOf(resource(lines[n]))) ~= nil end
-  local ready, othersWait = S.readyJobs > #aside, slots().waiting > waiting
-  if waiting > 0 or othersWait then
-    if S.untold then ring('fetch') end
-    S.untold = nil
-  elseif ARGV[5] ~= '0' and rings.fetch then
-    rings.fetch, S.untold = nil, true
-  end
-  if mayTurn and (waiting > 0 or ARGV[5] == '0') and S.readyJobs < readyBound() then ring('fetch') end
-  if (waiting > 0 and ready) or (waiting == 0 and othersWait and (ready or mayTurn)) then ring('work') end
-end
-save()
-reply[1], reply[2] = denied, #missing
-for n = 1, #missing do table.insert(reply, 2 + n, missing[n]) end
--- One text: an array of so many values costs the client ten times as much to read.
-return table.concat(reply, '\n')
+return answered()

@@ -5,7 +5,7 @@
 
 -- include: mark
 -- include: bound
--- include: fair
+-- include: lines
 -- include: jobs
 local save
 do

@@ -1,11 +1,11 @@
 -- purpose:   the records of groups and tenants as they are stored.
 -- guarantee: what is written is read back the same; absent numbers are 0.
--- defines:   DEFAULTS, SCOPE (metatable of records), STATUSES, STATUS_NUMBERS, hasEnded(status), encodeGroup(g, t),
+-- defines:   DEFAULTS, SCOPE (metatable of records), STATUSES, STATUS_NUMBERS, GROUP, ALONE (formats), hasEnded(status), encodeGroup(g, t),
 --            decodeGroup(key, value), encodeTenant(t), decodeTenant(id, value).
 -- cost:      about 1 µs each way.
 
 -- include: packing
-local DEFAULTS, SCOPE, STATUSES, STATUS_NUMBERS, hasEnded, encodeGroup, decodeGroup, encodeTenant, decodeTenant
+local DEFAULTS, SCOPE, STATUSES, STATUS_NUMBERS, GROUP, ALONE, hasEnded, encodeGroup, decodeGroup, encodeTenant, decodeTenant
 do
   DEFAULTS = {held = 0, running = 0, readyCost = 0, lane = 0, pending = 0, inFlight = 0, ready = 0, nonReady = 0,
     success = 0, failed = 0, cancelled = 0, registered = 0, finish = 0, epoch = 0, start = 0, tat = 0, virtual = 0, fg = 0,
@@ -26,13 +26,13 @@ do
     return status == 'COMPLETED' or status == 'FAILED' or status == 'CANCELLED'
   end
 
-  local GROUP = '<BBBBBI6I4I4I4I4I4I4I4I4I4I4I4I4I4I4dddddddI6I6I6I6I6s'
+  GROUP = '<BBBBBI6I4I4I4I4I4I4I4I4I4I4I4I4I4I4dddddddI6I6I6I6I6s'
   local GROUP_SELDOM = {'level', 'rps', 'burst', 'concurrency', 'deadline', 'trace', 'paused', 'parked', 'code',
     'quietFrom', 'endedAt', 'expires', 'throttled', 'denied', 'backoff', 'dead', 'graves', 'tat', 'cancelled', 'nonReady', 'ready', 'readyCost',
     'odd', 'types', 'rc', 'rb', 'rx', 'nums', 'agg', 'aggd', 'at', 'aw', 'af', 'ae', 'slow', 'throttledEpoch', 'trial', 'pointMs',
     'pointThrottles'}
   -- What a tenant that stands for one group adds to it; its other numbers are the group's.
-  local ALONE = '<BI6I4I4ddddddI6I6'
+  ALONE = '<BI6I4I4ddddddI6I6'
   local TENANT = '<BBI6I4I4I4I4I4I4I4I4I4I4dddddddI6I6'
   local TENANT_SELDOM = {'rps', 'burst', 'concurrency', 'tat', 'readyCost', 'parked', 'parkedFor', 'configured'}
 

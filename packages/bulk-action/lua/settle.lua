@@ -7,17 +7,26 @@
 -- cost:      O(settlements × log n); about 20 µs for a success.
 
 -- include: when-full
--- include: flights
--- include: slowing
--- include: results
+-- include: saving
+-- include: usual-ends
 -- Each settlement is one text, `kind key id token durationMs`; behind that of a failure and a retry stand 6 more values: code
 -- message reason delayMs flag signature (reason of a failure: a when it asks for an aggregation). A result is a success that leaves
 -- something for its group; behind it stand data flags numbers.
 local LETTERS = {accepted = 'a', stale = 's', cancelled = 'c', gone = 'g', CREATED = 'N', DISPATCHED = 'D', RUNNING = 'R',
   AGGREGATING = 'A', COMPLETED = 'C', FAILED = 'F', CANCELLED = 'K', PENDING = 'P'}
+local answer = {}
+local at = settleUsual(answer, LETTERS)
+saveUsual()
+if at > #ARGV then
+  save()
+  return table.concat(answer)
+end
+
+-- include: flights
+-- include: slowing
+-- include: results
 -- How many values a settlement takes; a failure and a retry take 7.
 local VALUES = {success = 1, result = 4}
-local answer = {}
 
 local function say(status, jobStatus, groupStatus)
   local n = #answer
@@ -37,9 +46,8 @@ local function repeated(key, id, token)
 end
 
 local function learnDuration(g, durationMs)
-  local before = g.est or S.est
-  g.est = before + 0.2 * (math.max(1, durationMs) - before)
-  S.est = S.est + 0.2 * (math.max(1, durationMs) - S.est)
+  g.est = meanAfter(g.est or S.est, durationMs)
+  S.est = meanAfter(S.est, durationMs)
 end
 
 local function succeed(g, job, s, durationMs)
@@ -128,7 +136,6 @@ local function settle(at, kind, key, id, token, durationMs)
   return say('accepted', s.sj, s.sg)
 end
 
-local at = 2
 while at <= #ARGV do
   local kind, key, id, token, durationMs = string.match(ARGV[at], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
   settle(at, kind, key, id, tonumber(token), math.max(0, tonumber(durationMs)))

@@ -10,6 +10,7 @@
 -- include: window
 -- include: vegas
 -- include: history
+-- include: activity
 local Slowing = {}
 do
   local GROUPS_LEAST, GROUPS_PART, SPREAD = 3, 0.3, 0.5
@@ -59,24 +60,8 @@ do
     return math.max(slotOf(slowBucket(slow), cost, heldCost), slow.frozen > atMs and slow.frozen * 1000 or 0)
   end
 
-  local function turnEpoch(a)
-    local epoch = math.floor(atMs / 1000) + 1
-    if epoch == a.epoch then return end
-    local follows = epoch == a.epoch + 1
-    a.activeBefore = follows and a.active or 0
-    a.throttledBefore = follows and a.throttled or 0
-    a.active, a.throttled, a.epoch = 0, 0, epoch
-  end
-
-  local function countActive(a, g)
-    turnEpoch(a)
-    if g.active == a.epoch then return end
-    g.active = a.epoch
-    a.active = a.active + 1
-  end
-
   local function isSpread(a, g)
-    countActive(a, g)
+    countActive(a, g, 'active')
     if g.throttledEpoch ~= a.epoch then
       g.throttledEpoch = a.epoch
       a.throttled = a.throttled + 1
@@ -124,7 +109,7 @@ do
     Congestion.onStart(R.c)
     R.starts = R.starts + 1
     History.ofResource(R)
-    countActive(R.a, g)
+    countActive(R.a, g, 'active')
     if g.slow then Congestion.onStart(g.slow.c) end
     if g.trial and g.trial.by == R.name then g.trial.starts = g.trial.starts + 1 end
   end

@@ -1,23 +1,28 @@
 -- purpose:   events per second over the last two seconds; the same as src/rules/rate-window.ts, in the fields wa wc wp wf.
 -- guarantee: pure.
--- defines:   countEvents(record, amount), ratePerSecond(record).
+-- defines:   countEvents(record, amount), countEventsAt(record, wa, wc, wp, wf, amount), ratePerSecond(record).
 -- cost:      O(1).
 
 -- include: records
-local countEvents, ratePerSecond
+local countEvents, countEventsAt, ratePerSecond
 do
-  function countEvents(r, amount)
-    local at = math.floor(atMs / 2000) * 2000
-    if not r.wa or at < r.wa then
-      r.wf = atMs
-      r.wc = 0
-      r.wp = 0
-    elseif at > r.wa then
-      r.wp = (at == r.wa + 2000) and r.wc or 0
-      r.wc = 0
+  -- By the names or places where a record keeps these four; 0 stands for none.
+  function countEventsAt(r, wa, wc, wp, wf, amount)
+    local at, since = math.floor(atMs / 2000) * 2000, r[wa] or 0
+    if since == 0 or at < since then
+      r[wf] = atMs
+      r[wc] = 0
+      r[wp] = 0
+    elseif at > since then
+      r[wp] = (at == since + 2000) and r[wc] or 0
+      r[wc] = 0
     end
-    r.wa = at
-    r.wc = r.wc + amount
+    r[wa] = at
+    r[wc] = r[wc] + amount
+  end
+
+  function countEvents(r, amount)
+    countEventsAt(r, 'wa', 'wc', 'wp', 'wf', amount)
   end
 
   function ratePerSecond(r)

@@ -1,3 +1,6 @@
+import { numbers } from '../store-contract/tools.js';
+import { PLAIN_FROM } from './world.js';
+
 /**
  * Sequences that together meet everything that the first 520 meet (see telling-seeds.ts, which takes 8 s to find them). When the commands
  * change and they no longer do, the test says so: `MILLRACE_DIFF_CHOOSE=1 npx vitest run packages/bulk-action/test/differential` prints others.
@@ -10,3 +13,6 @@ export const CHOSEN_SEEDS: readonly number[] = [
   329, 333, 339, 341, 347, 349, 354, 356, 366, 371, 372, 378, 389, 394, 398, 402, 404, 405, 407, 411, 415,
   419, 424, 429, 434, 437, 444, 445, 446, 447, 448, 450, 453, 456, 459, 481, 500, 509, 510, 515, 517,
 ];
+
+/** Sequences of plain worlds: so many that each of the mutants in test/redis/usual-mutants.test.ts is noticed. */
+export const PLAIN_SEEDS: readonly number[] = numbers(40).map((n) => PLAIN_FROM + n);

@@ -8,7 +8,7 @@ import { type Difference, differenceOf } from './equality.js';
 import { Labels } from './labels.js';
 import { Script } from './script.js';
 import { Side } from './side.js';
-import { drawWorld, SIGNATURES, type World } from './world.js';
+import { drawWorld, PLAIN_FROM, SIGNATURES, type World } from './world.js';
 
 /** Makes an empty store. */
 type OpenShard = (config?: BulkActionConfig) => Promise<StoreHarness<BulkShard>>;
@@ -94,7 +94,7 @@ export async function labelsOfSeed(open: OpenShard, seed: number): Promise<Reado
 
 function drawSequence(seed: number): { readonly world: World; readonly script: Script } {
   const rng = seededRng(seed);
-  const world = drawWorld(rng.fork('world'));
+  const world = drawWorld(rng.fork('world'), seed >= PLAIN_FROM);
   return { world, script: new Script(rng.fork('script'), world) };
 }
 

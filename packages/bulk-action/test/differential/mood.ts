@@ -64,6 +64,12 @@ const PICKY: Weights = {
   heartbeat: 3,
 };
 
+/** Workers take turns themselves, and nothing much is changed. */
+const PLAIN: Weights = {
+  ...{ fetch: 0.05, admit: 0.05, checkRate: 0.2, update: 0.1, updateTenant: 0.1, create: 0.3, pause: 0.3 },
+  ...{ reserve: 3, settle: 3, seal: 0.5, cancel: 0.3, heartbeat: 2, giveBack: 0.5, recover: 0.3 },
+};
+
 /** What kind of thing mostly happens in a sequence. */
 export class Mood {
   /** Many jobs die, and many groups end. */
@@ -79,18 +85,20 @@ export class Mood {
   readonly #ends: readonly (readonly [Kind, number])[];
   readonly #sum: number;
 
-  constructor(rng: Rng) {
-    this.isGrim = rng.chance(0.4);
-    this.isCareless = rng.chance(0.3);
-    this.isStubborn = rng.chance(0.15);
-    this.isSpiteful = rng.chance(0.15);
-    this.isPicky = rng.chance(0.3);
+  constructor(rng: Rng, isPlain: boolean) {
+    const mayBe = (probability: number) => rng.chance(probability) && !isPlain;
+    this.isGrim = mayBe(0.4);
+    this.isCareless = mayBe(0.3);
+    this.isStubborn = mayBe(0.15);
+    this.isSpiteful = mayBe(0.15);
+    this.isPicky = mayBe(0.3);
     const moods: readonly Weights[] = [
       this.isGrim ? GRIM : {},
       this.isCareless ? CARELESS : {},
       this.isStubborn ? STUBBORN : {},
       this.isSpiteful ? SPITEFUL : {},
       this.isPicky ? PICKY : {},
+      isPlain ? PLAIN : {},
     ];
     let sum = 0;
     this.#ends = Object.entries(WEIGHTS).map(([name, weight]) => {

@@ -50,7 +50,7 @@ export class Script {
     readonly world: World,
   ) {
     this.#homes = rng.fork('homes');
-    this.#mood = new Mood(rng);
+    this.#mood = new Mood(rng, world.isPlain);
     this.#aggregates = this.#mood.isSpiteful || rng.chance(0.4);
   }
 
@@ -70,7 +70,8 @@ export class Script {
     if (jobs.length < 3) return 'add';
     const needsLease = kind === 'settle' || kind === 'renew' || kind === 'giveBack';
     if (needsLease && held.length === 0) return this.#worthwhile('reserve');
-    if (kind === 'reserve' && ready === 0 && this.rng.chance(0.5)) return this.#worthwhile('fetch');
+    if (kind === 'reserve' && ready === 0 && !this.world.isPlain && this.rng.chance(0.5))
+      return this.#worthwhile('fetch');
     if (kind === 'fetch' && nothingToFetch)
       return this.rng.pick(['add', 'dispatch', 'advance', 'advance', 'recover']);
     if (isAggregation(kind) && (!this.#aggregates || this.memories.aggregating.length === 0))
@@ -258,6 +259,7 @@ export class Script {
   #newJob(): NewJob {
     const { rng } = this;
     const { elapsedMs } = this.memories;
+    if (this.#plainly(0.97)) return this.#plainJob();
     const soon = () => Math.floor(elapsedMs) + rng.pick([-10, 1, 300, 2000, 60_000]);
     return {
       id: rng.chance(0.5) ? `${this.#jobId()}${this.#fresh++}` : this.#jobId(),
@@ -269,6 +271,21 @@ export class Script {
       ...(rng.chance(0.15) && { deadline: soon() }),
       ...(rng.chance(0.1) && { traceparent: '00-11111111111111111111111111111111-2222222222222222-00' }),
     };
+  }
+
+  /** Mostly, in a plain world. */
+  #plainly(probability: number): boolean {
+    return this.world.isPlain && this.rng.chance(probability);
+  }
+
+  #plainJob(): NewJob {
+    const { rng } = this;
+    const processorType = rng.pick(PROCESSOR_TYPES);
+    const id = `${this.#jobId()}${this.#fresh++}`;
+    const traced = rng.chance(0.1) && {
+      traceparent: '00-11111111111111111111111111111111-2222222222222222-00',
+    };
+    return { id, processorType, payload: rng.pick(PAYLOADS), cost: 1, ...traced };
   }
 
   #seal(): Command {
@@ -309,6 +326,7 @@ export class Script {
   #outcome({ key }: LeaseName): Outcome {
     const { rng } = this;
     const { isGrim, isStubborn, isPicky } = this.#mood;
+    if (this.#plainly(0.93)) return { kind: 'success' };
     const error = { code: rng.pick(CODES), message: rng.pick(MESSAGES) };
     const reason = rng.pick(Object.values(NonReadyReason));
     const isRefused = isPicky ? refusedOf(this.world).includes(key) : reason === 'API_THROTTLED';
@@ -323,7 +341,7 @@ export class Script {
   }
 
   #reserve(instanceId: string): Command {
-    const turns = this.rng.chance(0.5) ? this.#many(5) : 0;
+    const turns = this.#plainly(0.9) || this.rng.chance(0.5) ? this.#many(5) : 0;
     return { kind: 'reserve', instanceId, seq: this.#seq(instanceId), max: this.#many(5), turns };
   }
 

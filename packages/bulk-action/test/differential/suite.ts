@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { Tally } from '../simulation/chaos.js';
 import { CASES } from './cases.js';
-import { CHOSEN_SEEDS } from './chosen-seeds.js';
+import { CHOSEN_SEEDS, PLAIN_SEEDS } from './chosen-seeds.js';
 import type { Command } from './commands.js';
 import { compareSeed, type Finding, type Pair, replay } from './compare.js';
 import { told } from './report.js';
@@ -26,7 +26,7 @@ const CASE_REPLAYS = 100;
 /** Those that tell something new, unless a number of seeds is asked for: then that many. */
 export async function chooseSeeds(): Promise<readonly number[]> {
   if (MILLRACE_DIFF_SEEDS !== undefined) return Array.from({ length: SEEDS }, (_, n) => FROM + n);
-  if (MILLRACE_DIFF_CHOOSE === undefined) return CHOSEN_SEEDS;
+  if (MILLRACE_DIFF_CHOOSE === undefined) return [...CHOSEN_SEEDS, ...PLAIN_SEEDS];
   const chosen = await tellingSeeds(FROM, SEEDS);
   console.log(`for chosen-seeds.ts: ${[...chosen].sort((a, b) => a - b).join(', ')}`);
   return chosen;

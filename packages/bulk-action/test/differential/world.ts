@@ -21,7 +21,12 @@ export interface World {
   readonly instanceIds: readonly string[];
   /** How many more jobs, slots and moves there are than usual: bounds of single steps are met in large worlds only. */
   readonly scale: number;
+  /** Most of its jobs and groups have no limit, deadline or delay of their own, and most tries succeed: what a store does for such ones alone is met often. */
+  readonly isPlain: boolean;
 }
+
+/** The worlds of these seeds and higher ones are plain. */
+export const PLAIN_FROM = 1_000_000;
 
 /** Nothing of this name is ever made. */
 export const NOWHERE: GroupKey = 'a/nowhere';
@@ -73,13 +78,14 @@ export const PAYLOADS = [
 ] as const;
 
 /** Draws the world of a sequence. */
-export function drawWorld(rng: Rng): World {
+export function drawWorld(rng: Rng, isPlain = false): World {
   const isLarge = rng.chance(0.06);
   const definitions = rng
     .shuffle(isLarge ? CROWD : PLACES)
-    .map(([tenant, id, tenantId]) => drawDefinition(rng, tenant, id, tenantId));
+    .map(([tenant, id, tenantId]) => drawDefinition(rng, tenant, id, tenantId))
+    .map((definition) => (isPlain && rng.chance(0.93) ? withoutLimits(definition) : definition));
   return {
-    config: drawConfig(rng),
+    config: isPlain ? drawPlainConfig(rng) : drawConfig(rng),
     definitions,
     active: isLarge ? CROWD.length : rng.integer(2, 4),
     keys: definitions.map(({ key }) => key),
@@ -88,8 +94,12 @@ export function drawWorld(rng: Rng): World {
     jobIds: rng.shuffle(JOB_IDS).slice(0, rng.integer(4, JOB_IDS.length)),
     instanceIds: ['one', 'two', 'three'].slice(0, rng.integer(1, 3)),
     scale: isLarge ? 40 : 1,
+    isPlain,
   };
 }
+
+const withoutLimits = ({ rps, burst, concurrency, deadline, ...rest }: GroupDefinition): GroupDefinition =>
+  rest;
 
 function drawDefinition(rng: Rng, tenant: string, id: string, tenantId: string): GroupDefinition {
   return {
@@ -197,6 +207,20 @@ function drawConfig(rng: Rng): BulkActionConfig {
       maxOrphanCount: sometimes(rng, 0.6, [0, 1, 2]),
       deadLetterRetentionMs: sometimes(rng, 0.5, [2000, 50_000]),
     },
+  };
+}
+
+function drawPlainConfig(rng: Rng): BulkActionConfig {
+  return {
+    limits: { jobRetentionMs: sometimes(rng, 0.3, [1000, 30_000]) },
+    fairQueue: {
+      charge: rng.pick(['job', 'job', 'job', chargeByPayload]),
+      alpha: sometimes(rng, 0.3, [0.5, 3]),
+      priorityWeights: sometimes(rng, 0.3, [{ high: 3, low: 0.3 }]),
+    },
+    backpressure: { globalRps: sometimes(rng, 0.4, [0, 10, 50]), burst: sometimes(rng, 0.3, [1, 3, 10]) },
+    congestion: { enabled: !rng.chance(0.1), statsRetentionMs: sometimes(rng, 0.6, [0, 4000, 30_000]) },
+    reliableQueue: { ackTimeoutMs: sometimes(rng, 0.3, [3000, 20_000]) },
   };
 }
 

@@ -1,6 +1,7 @@
 import { loadScripts, RedisConnection } from '@millrace/redis';
 import { redisSandbox } from '@millrace/testkit';
 import { type BulkActionConfig, resolveBulkActionConfig } from '../../src/options.js';
+import type { BulkScripts } from '../../src/redis/engine-link.js';
 import { BULK_SCRIPTS } from '../../src/redis/scripts.js';
 import { RedisStore } from '../../src/redis/store.js';
 import { shardTag } from '../../src/rules/shard-tag.js';
@@ -18,8 +19,12 @@ local function now()
 end
 `;
 
+/** The shipped scripts with a clock that the test moves, and with other files in place of some. */
+export const clockedScripts = (includes: Readonly<Record<string, string>> = {}): BulkScripts =>
+  loadScripts(BULK_SCRIPTS, { includes: { now: TEST_NOW, ...includes } });
+
 /** The shipped scripts with a clock that the test moves. */
-export const CLOCKED_SCRIPTS = loadScripts(BULK_SCRIPTS, { includes: { now: TEST_NOW } });
+export const CLOCKED_SCRIPTS = clockedScripts();
 /** When the clock of a store begins. */
 export const START_MS = Date.UTC(2026, 0, 1);
 
@@ -27,11 +32,13 @@ export const START_MS = Date.UTC(2026, 0, 1);
  * A store whose time the test moves. Opened again under the same prefix it goes on at the same time.
  * @param connection - stays the caller's.
  * @param keyPrefix - before the hash tag.
+ * @param scripts - with that clock.
  */
 export async function openClocked(
   connection: RedisConnection,
   keyPrefix: string,
   given: BulkActionConfig = {},
+  scripts: BulkScripts = CLOCKED_SCRIPTS,
 ): Promise<StoreHarness<BulkShard>> {
   const clockKey = `${keyPrefix}{0}:clock`;
   const config = resolveBulkActionConfig(given);
@@ -41,7 +48,7 @@ export async function openClocked(
     nowMs += ms;
     await connection.call('SET', [clockKey, Math.round(nowMs * 1000)]);
   };
-  const store = new RedisStore(config, { connection, keyPrefix }, CLOCKED_SCRIPTS);
+  const store = new RedisStore(config, { connection, keyPrefix }, scripts);
   await store.start();
   return { store, config, now: async () => nowMs, advance: move, jump: move, close: () => store.stop() };
 }
@@ -85,7 +92,8 @@ async function openRedisServer() {
   const sandbox = await redisSandbox();
   const connection = new RedisConnection({ url: sandbox.url });
   return {
-    open: (config?: BulkActionConfig) => openClocked(connection, `${sandbox.namespace}${++opened}:`, config),
+    open: (config?: BulkActionConfig, scripts?: BulkScripts) =>
+      openClocked(connection, `${sandbox.namespace}${++opened}:`, config, scripts),
     openShards: (shards: number, config?: BulkActionConfig) =>
       openClockedShards(connection, `${sandbox.namespace}${++opened}:`, shards, config),
     async close(): Promise<void> {
@@ -98,9 +106,12 @@ async function openRedisServer() {
 let server: Promise<Awaited<ReturnType<typeof openRedisServer>>> | undefined;
 
 /** A store on the file's own sandbox. */
-export async function openRedis(config?: BulkActionConfig): Promise<StoreHarness<BulkShard>> {
+export async function openRedis(
+  config?: BulkActionConfig,
+  scripts?: BulkScripts,
+): Promise<StoreHarness<BulkShard>> {
   server ??= openRedisServer();
-  return (await server).open(config);
+  return (await server).open(config, scripts);
 }
 
 /** Several stores as one on the file's own sandbox. */

@@ -231,6 +231,24 @@ export function fencingTheEnd(open: OpenStore): void {
     expect(await harness.store.views.result('/g')).toMatchObject({ success: 1, durations: { count: 1 } });
   });
 
+  it('a try of a round that has ended is not counted in the next one', async () => {
+    const harness = await open();
+    const { groups, deadLetters } = harness.store;
+    await fill(harness, group('/g'), 3);
+    const [dead, late] = await new Instance(harness).exactly(2);
+    await settle(harness, deadly(dead));
+    await groups.cancel('/g');
+    expect(await deadLetters.redrive({ key: '/g' }, 10)).toEqual({ moved: 1, more: false });
+    expect(await viewOf(harness, '/g')).toMatchObject({ status: 'RUNNING', round: 2 });
+    expect(await harness.store.leases.settle([success(late)])).toEqual([{ status: 'cancelled' }]);
+    expect(await countsOf(harness, '/g')).toMatchObject({
+      success: 0,
+      pending: 1,
+      inFlight: 0,
+      cancelled: 2,
+    });
+  });
+
   it('a job that never started cannot be settled', async () => {
     const harness = await open();
     await fill(harness, group('/g'), 1);

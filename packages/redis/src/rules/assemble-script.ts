@@ -17,6 +17,10 @@ const COMMENT = /^\s*--[^\n]*\n/gm;
 /** Names that a file declares ahead of what it does with them: to declare one is not to need it. */
 const DECLARATION = /^local (?:\w+,\s*)*\w+\n/gm;
 
+/** `local G_LANE, G_HELD = 9, 13`: numbers by name, written in where they are named, since Lua has room for 200 names. */
+const CONSTANTS = /^local ((?:[A-Z]_[A-Z_]+, )*[A-Z]_[A-Z_]+) = (\d+(?:, \d+)*)\n/gm;
+const CONSTANT = /\b[A-Z]_[A-Z_]+\b/g;
+
 const wordsOf = (text: string): string[] => [...new Set(text.match(/[A-Za-z_]\w*/g))];
 
 /**
@@ -78,11 +82,29 @@ export function assembleScript(own: readonly Piece[], included: (name: string) =
     needed.add(word);
     for (const piece of named.get(word) ?? []) if (piece.kind === 'function') toVisit.push(...piece.words);
   }
-  return pieces
-    .map((piece) =>
-      piece.kind === 'include' || (piece.kind === 'function' && !needed.has(piece.name)) ? '' : piece.text,
-    )
-    .join('');
+  return withConstants(pieces.map((piece) => textOf(piece, needed)).join(''));
+}
+
+function withConstants(script: string): string {
+  const numbers = new Map<string, string>();
+  const rest = script.replace(CONSTANTS, (_, names: string, values: string) => {
+    const each = values.split(', ');
+    names.split(', ').forEach((name, at) => {
+      numbers.set(name, each[at] ?? name);
+    });
+    return '';
+  });
+  return rest.replace(CONSTANT, (name) => numbers.get(name) ?? name);
+}
+
+/** Without what nobody needs: a function, and a name that was declared for it; Lua has room for 200 names. */
+function textOf(piece: Piece, needed: ReadonlySet<string>): string {
+  if (piece.kind === 'include') return '';
+  if (piece.kind === 'function') return needed.has(piece.name) ? piece.text : '';
+  return piece.text.replace(DECLARATION, (declaration) => {
+    const names = wordsOf(declaration.slice('local '.length)).filter((name) => needed.has(name));
+    return names.length > 0 ? `local ${names.join(', ')}\n` : '';
+  });
 }
 
 function flattened(

@@ -64,8 +64,20 @@ describe('assembleScript', () => {
 
   it('puts a file in once, and takes a comment for no need', () => {
     const text = assembled('-- include: records\n-- include: packing\n-- save() would be too much\nreturn 1');
-    expect(text.match(/local packed, unpacked/g)).toHaveLength(1);
+    expect(text.match(/local Deep = {}/g)).toHaveLength(1);
     expect(has(text, ...ALL)).toEqual([]);
+  });
+
+  it('declares no name that nobody needs: Lua has room for 200', () => {
+    expect(assembled('-- include: records\nreturn 1')).not.toMatch(/local (?:group|packed)/);
+    expect(assembled('-- include: records\nreturn group(KEYS[1])')).toContain('local group\n');
+  });
+
+  it('writes numbers in where they are named', () => {
+    const text = assembled(
+      "local G_LANE, G_HELD = 9, 13\nlocal other = 'A_B'\nreturn g[G_LANE] + g[G_HELD] + X_Y\n",
+    );
+    expect(text).toBe("local other = 'A_B'\nreturn g[9] + g[13] + X_Y\n");
   });
 
   it('keeps every line of the verb itself', () => {
