@@ -27,7 +27,8 @@ const REPEATING = [
   ...['differential/**', 'redis/differential', 'redis/lost-replies'],
   ...['limits/**', 'fairness/**', 'sharding/redis', 'property/**', 'contract/pglite', 'batch/batch-routes'],
   ...['failure/lost-replies', 'failure/races', 'failure/conflicts', 'failure/retry-races', 'failure/claims'],
-  ...['congestion/**', 'simulation/**'],
+  ...['congestion/**', 'simulation/**', 'contract/postgres', 'redis/acl', 'redis/usual-mutants'],
+  ...['memory/cancel', 'explain/gates', 'schedules/instances', 'rules/validate-dag', 'rules/reopen'],
 ].map((name) => `test/${name.replace(/\*\*$/, '**/*')}.test.ts`);
 
 /** `npm test` runs all of these apart from the others, whose lines it counts; by hand they are together. */

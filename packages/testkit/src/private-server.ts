@@ -20,6 +20,8 @@ export interface PrivateServer extends AsyncDisposable {
   readonly pid: number;
   /** The data folder. */
   readonly dir: string;
+  /** How the process has ended, with what it said last; undefined while it runs. */
+  readonly ending: string | undefined;
   /** Ends the server properly and removes its folder; calls share one promise. */
   stop(): Promise<void>;
   /** Ends the server and all its children with SIGKILL; the data stays for `restart`. */
@@ -80,6 +82,11 @@ export class ServerLife implements PrivateServer {
 
   get dir(): string {
     return this.#recipe.dir;
+  }
+
+  get ending(): string | undefined {
+    const { ending, output } = this.#current();
+    return ending === undefined ? undefined : `${ending}\n${output()}`;
   }
 
   /** Starts the server; on failure nothing is left of it. */

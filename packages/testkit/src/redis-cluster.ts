@@ -203,11 +203,18 @@ class FormedCluster implements RedisCluster {
       // As many as everybody else says: a role travels by gossip.
       return replicas.every((count) => count === replicas[0]);
     };
-    await until(areHealthy, {
-      what: 'the Redis Cluster to be complete and in sync',
-      deadlineMs: FORM_DEADLINE_MS,
-      intervalMs: LOOK_EVERY_MS,
-    });
+    try {
+      await until(areHealthy, {
+        what: 'the Redis Cluster to be complete and in sync',
+        deadlineMs: FORM_DEADLINE_MS,
+        intervalMs: LOOK_EVERY_MS,
+      });
+    } catch (error) {
+      const ended = this.nodes.flatMap(({ url, ending }) =>
+        ending === undefined ? [] : [`${url}: ${ending}`],
+      );
+      throw new Error([String(error), ...ended].join('\n'), { cause: error });
+    }
   }
 
   stop(): Promise<void> {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allAtOnce } from '../../src/cli/bench/all-at-once.js';
@@ -13,6 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.[Symbol.asyncDispose]());
 
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 const TENANT = '0123456789abcdef01234567';
 const ADMIN = '76543210fedcba9876543210';
 const bench = (args: readonly string[], key = ADMIN, isTerminal = false) =>
@@ -56,7 +58,7 @@ describe('millrace bench', () => {
     expect(err()).toMatch(/jobs done .*20 of 20/);
     expect(out()).toMatch(/jobs accepted +[\d,]+\/s {2}20 in /);
     expect(out()).toMatch(/operation latency p99 +[\d.,]+ ms\n/);
-    expect(out()).toContain(`Measured on ${server.url}, not embedded, version 0.1.0.\n`);
+    expect(out()).toContain(`Measured on ${server.url}, not embedded, version ${version}.\n`);
   });
 
   it('leaves out what is 0', async () => {
