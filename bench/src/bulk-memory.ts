@@ -1,7 +1,7 @@
 import { BulkActionEngine, defineProcessor, type JobInput } from '@millrace/bulk-action';
 import PQueue from 'p-queue';
 import { GROWTH_RATIOS, growth } from './growth.js';
-import type { Side } from './measure.js';
+import { collectGarbage, type Side } from './measure.js';
 import { describePeers } from './peers.js';
 import { type Row, registerBench } from './registry.js';
 
@@ -15,7 +15,6 @@ const TEXT = 'x'.repeat(54);
 /** Above reach, so that the limiter works for every start and never holds one back. */
 const GLOBAL_RPS = 1_000_000;
 
-const collectGarbage = () => (globalThis as { gc?: () => void }).gc?.();
 const groupOf = (index: number, groups: number) => `g${index % groups}`;
 
 /** An id of 16 characters and a payload of 100 bytes of JSON. */

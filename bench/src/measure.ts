@@ -7,6 +7,12 @@ export interface Side {
   sample(): Promise<number>;
 }
 
+/** How a contender is named in a row, and which bar it sets there. */
+export type SideOptions = Partial<Pick<Side, 'name' | 'bar' | 'aim'>>;
+
+/** Before the clock runs: nobody pays for another one's garbage. Node tells how only with `--expose-gc`. */
+export const collectGarbage = (): void => (globalThis as { gc?: () => void }).gc?.();
+
 /** What a comparison of two sides came to. */
 export interface Comparison {
   readonly peer: string;
@@ -63,7 +69,7 @@ export async function compare(ours: Side, peer: Side, pairs: number, warmUps: nu
 
 /** A sample that does not pay for the garbage of the one before. */
 async function settled(side: Side): Promise<number> {
-  (globalThis as { gc?: () => void }).gc?.();
+  collectGarbage();
   return side.sample();
 }
 

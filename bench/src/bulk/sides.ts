@@ -1,16 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { quantile, type Side } from '../measure.js';
+import { collectGarbage, quantile, type Side, type SideOptions } from '../measure.js';
 import type { Contender } from './contender.js';
 import type { Load } from './jobs.js';
 import { flushRedis, usedMemory } from './redis.js';
 
-const collectGarbage = () => (globalThis as { gc?: () => void }).gc?.();
-
 /** Nobody pays for what another one left behind. */
 const emptied = (contender: Contender): Promise<void> => contender.flush?.() ?? flushRedis();
-
-/** How a contender is named in a row, and which bar it sets there. */
-type SideOptions = Partial<Pick<Side, 'name' | 'bar' | 'aim'>>;
 
 /** Hands a load in; nanoseconds per job. */
 export const submitting = (contender: Contender, load: Load, options: SideOptions = {}): Side => ({

@@ -1,15 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Side } from '../measure.js';
+import { collectGarbage, type Side, type SideOptions } from '../measure.js';
 import type { Contender } from './contender.js';
 import { countEffects, emptyEffects } from './effects.js';
 import { administer, drained } from './server.js';
 
-const collectGarbage = () => (globalThis as { gc?: () => void }).gc?.();
 /** Tasks that take longer will never end. */
 const HANDLED_WITHIN_MS = 180_000;
-
-/** How a contender is named in a row, and which bar it sets there. */
-type SideOptions = Partial<Pick<Side, 'name' | 'bar' | 'aim'>>;
 
 /** Empty tables, and none of the disk's work left over from the sample before. */
 async function emptied(contender: Contender): Promise<void> {

@@ -1,6 +1,7 @@
 import { wait } from '@millrace/async-utils';
 import type { Rng } from '@millrace/foundation';
 import { readLedger } from '@millrace/testkit';
+import { type RestartKind, restartPostgres } from '../crashing-postgres.js';
 import { asking } from '../outbox/asking.js';
 import { APPLICATION, type OrchestratorScale } from './settings.js';
 import type { OrchestratorWorld } from './world.js';
@@ -160,14 +161,8 @@ export class Faults {
     }
   }
 
-  /** After a crash it stays away for a while, in the full run often longer than a call waits. */
-  async #restart(kind: 'fast' | 'immediate', rng: Rng): Promise<void> {
-    const { postgres } = this.#world;
-    if (kind === 'immediate') {
-      await postgres.stopImmediate();
-      await wait(rng.integer(0, this.#scale.awayMaxMs));
-    }
-    await postgres.restart();
+  async #restart(kind: RestartKind, rng: Rng): Promise<void> {
+    await restartPostgres(this.#world.postgres, kind, this.#scale.awayMaxMs, rng);
     this.tally[kind === 'fast' ? 'fastRestarts' : 'immediateRestarts'] += 1;
   }
 

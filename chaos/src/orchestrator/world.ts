@@ -7,10 +7,10 @@ import {
   type Ledger,
   openLedger,
   type PostgresServer,
-  startPostgres,
   startTcpProxy,
   type TcpProxy,
 } from '@millrace/testkit';
+import { startCrashingPostgres } from '../crashing-postgres.js';
 import { Crew } from '../crew.js';
 import { asking } from '../outbox/asking.js';
 import type { ScenarioContext } from '../registry.js';
@@ -35,9 +35,6 @@ export interface OrchestratorWorld extends AsyncDisposable {
   endFaults(): void;
 }
 
-/** After a crash PostgreSQL syncs its folder, as a whole in half a second, file by file in several. */
-const QUICK_RECOVERY = ['-c', 'recovery_init_sync_method=syncfs'];
-
 /** The first command is due when the instances have started, or nearly so. */
 const BEGINS_IN_MS = 1500;
 
@@ -58,7 +55,7 @@ export async function openOrchestratorWorld(
   mkdirSync(doors);
   writeFileSync(planPath, JSON.stringify(plan));
   const ledger = openLedger(ledgerPath);
-  const postgres = await startPostgres({ fsync: true, args: QUICK_RECOVERY });
+  const postgres = await startCrashingPostgres();
   const proxy = await startTcpProxy({ targetHost: postgres.host, targetPort: postgres.port });
   const endFaults = () => writeFileSync(join(marks, FAULTS_OVER), '');
   const opened: Crew[] = [];

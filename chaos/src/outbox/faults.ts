@@ -1,5 +1,6 @@
 import { wait } from '@millrace/async-utils';
 import { readLedger } from '@millrace/testkit';
+import { type RestartKind, restartPostgres } from '../crashing-postgres.js';
 import type { ScenarioContext } from '../registry.js';
 import { asking } from './asking.js';
 import { APPLICATION, applicationOf, type OutboxScale } from './settings.js';
@@ -160,14 +161,8 @@ export class Faults {
     await wait(this.#scale.leaseMs / 3);
   }
 
-  /** After a crash it stays away for a while, often longer than a call waits. */
-  async #restart(kind: 'fast' | 'immediate', rng: ScenarioContext['rng']): Promise<void> {
-    const { postgres } = this.#world;
-    if (kind === 'immediate') {
-      await postgres.stopImmediate();
-      await wait(rng.integer(0, this.#scale.awayMaxMs));
-    }
-    await postgres.restart();
+  async #restart(kind: RestartKind, rng: ScenarioContext['rng']): Promise<void> {
+    await restartPostgres(this.#world.postgres, kind, this.#scale.awayMaxMs, rng);
     this.tally[kind === 'fast' ? 'fastRestarts' : 'immediateRestarts'] += 1;
   }
 

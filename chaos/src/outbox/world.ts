@@ -6,10 +6,10 @@ import {
   type Ledger,
   openLedger,
   type PostgresServer,
-  startPostgres,
   startTcpProxy,
   type TcpProxy,
 } from '@millrace/testkit';
+import { startCrashingPostgres } from '../crashing-postgres.js';
 import { Crew } from '../crew.js';
 import type { ScenarioContext } from '../registry.js';
 import { asking } from './asking.js';
@@ -30,9 +30,6 @@ export interface OutboxWorld extends AsyncDisposable {
   /** Tells the processes to end themselves no more. */
   endFaults(): void;
 }
-
-/** After a crash PostgreSQL syncs its folder, as a whole in half a second, file by file in several. */
-const QUICK_RECOVERY = ['-c', 'recovery_init_sync_method=syncfs'];
 
 /** The first batch is due when the processes have started, or nearly so. */
 const BEGINS_IN_MS = 1500;
@@ -56,7 +53,7 @@ export async function openOutboxWorld(
   mkdirSync(marks);
   writeFileSync(planPath, JSON.stringify(plan));
   const ledger = openLedger(ledgerPath);
-  const postgres = await startPostgres({ fsync: true, args: QUICK_RECOVERY });
+  const postgres = await startCrashingPostgres();
   const proxy = await startTcpProxy({ targetHost: postgres.host, targetPort: postgres.port });
   const endFaults = () => writeFileSync(join(marks, FAULTS_OVER), '');
   const brief: OutboxBrief = {

@@ -20,6 +20,7 @@ export { isProcessGone } from './process-table.js';
 export { type LogLine, recordingLogger } from './recording-logger.js';
 export { type RedisCluster, type RedisClusterOptions, startRedisCluster } from './redis-cluster.js';
 export { type RedisServer, type RedisServerOptions, startRedis } from './redis-server.js';
+export { type ProgramEnd, type RunningApplication, runApplication } from './run-application.js';
 export { type RunServers, startRunServers } from './run-servers.js';
 export { type PostgresSandbox, postgresSandbox, type RedisSandbox, redisSandbox } from './sandbox.js';
 export { startTcpProxy, type TcpProxy, type TcpProxyOptions } from './tcp-proxy.js';

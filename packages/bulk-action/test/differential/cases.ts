@@ -21,6 +21,7 @@ const worldOf = (config: BulkActionConfig, keys: readonly string[]): World => ({
   jobIds: ['j0', 'j1', 'j2'],
   instanceIds: ['one'],
   scale: 1,
+  isPlain: false,
 });
 
 const add = (key: string, list: readonly NewJob[], fields = {}): Command => ({

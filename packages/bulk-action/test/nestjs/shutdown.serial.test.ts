@@ -1,8 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { RedisConnection } from '@millrace/redis';
-import { type RedisServer, startRedis, until } from '@millrace/testkit';
+import { type RedisServer, runApplication, startRedis, until } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import {
   type BulkActionConfig,
@@ -59,55 +57,16 @@ async function newWorld() {
   };
 }
 
-interface Application extends Disposable {
-  readonly program: ChildProcess;
-  /** Jobs that it has begun. */
-  readonly started: string[];
-  /** What it wrote to standard error. */
-  readonly said: () => string;
-  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
-}
-
-/** Runs the application; it is up when this resolves, or has ended. */
-async function application(url: string, redis: object = {}): Promise<Application> {
-  const brief = { options: { ...CONFIG, redis: { url, ...redis }, shippedProcessors: false } };
-  const program = spawn(process.execPath, [PROGRAM, JSON.stringify(brief)], {
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+const application = (url: string, redis: object = {}) =>
+  runApplication(PROGRAM, {
+    options: { ...CONFIG, redis: { url, ...redis }, shippedProcessors: false },
   });
-  let said = '';
-  program.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  const started: string[] = [];
-  program.on('message', (message: { started?: string } | 'up') => {
-    if (message !== 'up' && message.started) started.push(message.started);
-  });
-  const exited = once(program, 'exit').then(([code, signal]) => ({ code, signal }));
-  await Promise.race([once(program, 'message'), exited]);
-  return {
-    program,
-    started,
-    exited,
-    said: () => said,
-    [Symbol.dispose]: () => void program.kill('SIGKILL'),
-  };
-}
-
-/** Sends SIGTERM as often as told; says how it ended and after how long. */
-async function terminate({ program, exited }: Application, times = 1) {
-  const startedAt = performance.now();
-  for (let n = 0; n < times; n++) program.kill('SIGTERM');
-  return { ...(await exited), ms: performance.now() - startedAt };
-}
-
-const running = (app: Application, count: number) =>
-  until(() => app.started.length >= count, { what: `${count} jobs to run`, deadlineMs: 10_000 });
 
 describe('bulk-action BA-10: SIGTERM to an application with processors from three feature modules', () => {
   it('bulk-action BA-10: idle: exits 0 at once', async () => {
     await using world = await newWorld();
     using app = await application(world.server.url);
-    const { code, signal, ms } = await terminate(app);
+    const { code, signal, ms } = await app.terminate();
     expect({ code, signal }).toEqual({ code: 0, signal: null });
     expect(ms).toBeLessThan(MACHINE_MS);
   });
@@ -117,8 +76,8 @@ describe('bulk-action BA-10: SIGTERM to an application with processors from thre
     const { service, submit, server } = world;
     using app = await application(server.url);
     await submit('quick', 'QUICK', 20, 500);
-    await running(app, 4);
-    const { code, ms } = await terminate(app);
+    await app.running(4);
+    const { code, ms } = await app.terminate();
     expect(code, app.said()).toBe(0);
     expect(ms).toBeLessThan(GRACE_MS + MACHINE_MS);
     expect(app.started).toHaveLength(4);
@@ -136,9 +95,9 @@ describe('bulk-action BA-10: SIGTERM to an application with processors from thre
     using app = await application(server.url);
     await submit('patient', 'PATIENT', 2);
     await submit('stubborn', 'STUBBORN', 2);
-    await running(app, 4);
+    await app.running(4);
     await submit('waiting', 'QUICK', 3);
-    const { code, ms } = await terminate(app, 2);
+    const { code, ms } = await app.terminate(2);
     expect(code, app.said()).toBe(0);
     expect(ms).toBeGreaterThanOrEqual(0.8 * GRACE_MS - 10);
     expect(ms).toBeLessThan(GRACE_MS + MACHINE_MS);
@@ -157,9 +116,9 @@ describe('bulk-action BA-10: SIGTERM to an application with processors from thre
     using app = await application(server.url);
     await submit('patient', 'PATIENT', 2);
     await submit('quick', 'QUICK', 4, 300);
-    await running(app, 4);
+    await app.running(4);
     await fault(server);
-    const { code, ms } = await terminate(app);
+    const { code, ms } = await app.terminate();
     expect(code, app.said()).toBe(0);
     expect(ms).toBeLessThan(GRACE_MS + MACHINE_MS);
     await server.restart();

@@ -1,8 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { PgDatabase } from '@millrace/postgres';
-import { postgresSandbox, startTcpProxy, until } from '@millrace/testkit';
+import { postgresSandbox, runApplication, startTcpProxy } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { migrateOutbox, Outbox } from '../../src/index.js';
 
@@ -37,49 +35,12 @@ async function newWorld() {
   };
 }
 
-interface Application extends Disposable {
-  readonly program: ChildProcess;
-  /** Tasks that it has begun. */
-  readonly started: string[];
-  /** What it wrote to standard error. */
-  readonly said: () => string;
-  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
-}
-
-/** Runs the application; it is up when this resolves, or has ended. */
-async function application(url: string, database: object = {}): Promise<Application> {
-  const options = { database: { url, ...database }, gracePeriodMs: GRACE_MS, pollIntervalMs: 50 };
-  const program = spawn(process.execPath, [PROGRAM, JSON.stringify(options)], {
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+const application = (url: string, database: object = {}) =>
+  runApplication(PROGRAM, {
+    database: { url, ...database },
+    gracePeriodMs: GRACE_MS,
+    pollIntervalMs: 50,
   });
-  let said = '';
-  program.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  const started: string[] = [];
-  program.on('message', (message: { started?: string } | 'up') => {
-    if (message !== 'up' && message.started) started.push(message.started);
-  });
-  const exited = once(program, 'exit').then(([code, signal]) => ({ code, signal }));
-  await Promise.race([once(program, 'message'), exited]);
-  return {
-    program,
-    started,
-    exited,
-    said: () => said,
-    [Symbol.dispose]: () => void program.kill('SIGKILL'),
-  };
-}
-
-/** Sends SIGTERM; says how it ended and after how long. */
-async function terminate({ program, exited }: Application) {
-  const startedAt = performance.now();
-  program.kill('SIGTERM');
-  return { ...(await exited), ms: performance.now() - startedAt };
-}
-
-const running = (app: Application) =>
-  until(() => app.started.length >= 3, { what: 'three tasks to run', deadlineMs: 10_000 });
 
 describe('outbox: SIGTERM to an application', () => {
   it('outbox OB-3: what ends in time counts, the rest is given back with its writes undone, and it exits 0', async () => {
@@ -87,8 +48,8 @@ describe('outbox: SIGTERM to an application', () => {
     const { outbox, database } = world;
     using app = await application(world.url);
     const { id } = await outbox.pusher.start('work', 'k');
-    await running(app);
-    const { code, ms } = await terminate(app);
+    await app.running(3);
+    const { code, ms } = await app.terminate();
     expect(code, app.said()).toBe(0);
     expect(ms).toBeGreaterThan(0.8 * GRACE_MS - 10);
     expect(ms).toBeLessThan(GRACE_MS + MORE_MS);
@@ -107,9 +68,9 @@ describe('outbox: SIGTERM to an application', () => {
     const { outbox, proxy } = world;
     using app = await application(world.url);
     const { id } = await outbox.pusher.start('work', 'k');
-    await running(app);
+    await app.running(3);
     proxy.pause();
-    const { code, ms } = await terminate(app);
+    const { code, ms } = await app.terminate();
     expect(code, app.said()).toBe(0);
     expect(ms).toBeLessThan(GRACE_MS + MORE_MS);
     // Their leases will end.
