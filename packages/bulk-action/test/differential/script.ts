@@ -17,6 +17,7 @@ import { Mood } from './mood.js';
 import {
   drawGroupFilter,
   drawLimits,
+  drawPlainJob,
   drawThrottle,
   NOBODY,
   NOWHERE,
@@ -259,7 +260,7 @@ export class Script {
   #newJob(): NewJob {
     const { rng } = this;
     const { elapsedMs } = this.memories;
-    if (this.#plainly(0.97)) return this.#plainJob();
+    if (this.#plainly(0.97)) return drawPlainJob(rng, `${this.#jobId()}${this.#fresh++}`);
     const soon = () => Math.floor(elapsedMs) + rng.pick([-10, 1, 300, 2000, 60_000]);
     return {
       id: rng.chance(0.5) ? `${this.#jobId()}${this.#fresh++}` : this.#jobId(),
@@ -276,16 +277,6 @@ export class Script {
   /** Mostly, in a plain world. */
   #plainly(probability: number): boolean {
     return this.world.isPlain && this.rng.chance(probability);
-  }
-
-  #plainJob(): NewJob {
-    const { rng } = this;
-    const processorType = rng.pick(PROCESSOR_TYPES);
-    const id = `${this.#jobId()}${this.#fresh++}`;
-    const traced = rng.chance(0.1) && {
-      traceparent: '00-11111111111111111111111111111111-2222222222222222-00',
-    };
-    return { id, processorType, payload: rng.pick(PAYLOADS), cost: 1, ...traced };
   }
 
   #seal(): Command {

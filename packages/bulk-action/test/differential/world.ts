@@ -2,7 +2,7 @@ import type { Rng } from '@millrace/foundation';
 import { ERRORS } from '../../src/errors.js';
 import type { GroupKey, TenantPatch } from '../../src/model.js';
 import type { BulkActionConfig } from '../../src/options.js';
-import type { GroupDefinition } from '../../src/ports.js';
+import type { GroupDefinition, NewJob } from '../../src/ports.js';
 import { signatureOf } from '../../src/rules/signature.js';
 import { GroupStatus, PriorityLevel } from '../../src/states.js';
 import type { GroupFilter } from '../../src/store-views.js';
@@ -129,6 +129,15 @@ export const drawGroupFilter = (rng: Rng, namespaces: readonly string[], tenantI
 
 /** Whom a picky service refuses. */
 export const refusedOf = ({ keys }: World): readonly GroupKey[] => keys.filter((_, at) => at % 3 === 0);
+
+/** A job that nothing unusual concerns. */
+export const drawPlainJob = (rng: Rng, id: string): NewJob => ({
+  id,
+  processorType: rng.pick(PROCESSOR_TYPES),
+  payload: rng.pick(PAYLOADS),
+  cost: 1,
+  ...(rng.chance(0.1) && { traceparent: '00-11111111111111111111111111111111-2222222222222222-00' }),
+});
 
 /** What a called service says when it refuses. */
 export const drawThrottle = (rng: Rng) => {
