@@ -258,10 +258,9 @@ export class Script {
   }
 
   #newJob(): NewJob {
-    const { rng } = this;
-    const { elapsedMs } = this.memories;
+    const { rng, memories } = this;
     if (this.#plainly(0.97)) return drawPlainJob(rng, `${this.#jobId()}${this.#fresh++}`);
-    const soon = () => Math.floor(elapsedMs) + rng.pick([-10, 1, 300, 2000, 60_000]);
+    const soon = () => Math.floor(memories.elapsedMs) + rng.pick([-10, 1, 300, 2000, 60_000]);
     return {
       id: rng.chance(0.5) ? `${this.#jobId()}${this.#fresh++}` : this.#jobId(),
       processorType: rng.pick(PROCESSOR_TYPES),
@@ -275,9 +274,7 @@ export class Script {
   }
 
   /** Mostly, in a plain world. */
-  #plainly(probability: number): boolean {
-    return this.world.isPlain && this.rng.chance(probability);
-  }
+  #plainly = (probability: number): boolean => this.world.isPlain && this.rng.chance(probability);
 
   #seal(): Command {
     const { rng } = this;
@@ -288,8 +285,8 @@ export class Script {
   }
 
   #groupPatch(): GroupPatch {
-    const { rng } = this;
-    const deadline = rng.pick([null, null, Math.floor(this.memories.elapsedMs) + rng.pick(DELAYS)]);
+    const { rng, memories } = this;
+    const deadline = rng.pick([null, null, Math.floor(memories.elapsedMs) + rng.pick(DELAYS)]);
     return {
       ...drawLimits(rng),
       ...(rng.chance(0.3) && { priorityLevel: rng.pick(Object.values(PriorityLevel)) }),
