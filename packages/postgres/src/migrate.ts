@@ -2,6 +2,7 @@ import type { Database, Queryable, Tx } from './database.js';
 import { ERRORS } from './errors.js';
 import { isSqlError } from './failure.js';
 import { type MigrationFile, readMigrations } from './migration-files.js';
+import { isConflict } from './rules/classify-failure.js';
 import { quoteIdentifier } from './rules/identifier.js';
 import { type MigrationRecord, planMigrations } from './rules/plan-migrations.js';
 
@@ -19,6 +20,9 @@ export interface MigrateOptions {
 
 const DEFAULTS = { schema: 'millrace', timeoutMs: 600_000 } as const;
 
+/** A file that changes tables while others work on them may deadlock with one of them; when it was the one to give way, it tries again. */
+const CONFLICTS_MAX = 8;
+
 /**
  * Brings a schema up to date: applies the files that it lacks, each in a transaction of its own. Any number of instances
  * may call it at once; each file is applied once.
@@ -35,19 +39,25 @@ export async function migrate(database: Database, options: MigrateOptions): Prom
   const done: string[] = [];
   for (;;) {
     // Looked up anew under the lock each time: another instance may have been here in between.
-    const applied = await database.transaction(
-      async (tx) => {
-        await prepare(tx, schema);
-        const [next] = planMigrations(files, await appliedTo(tx, owner), owner);
-        if (next) await apply(tx, next, owner);
-        return next?.name;
-      },
-      { timeoutMs },
-    );
+    let next: MigrationFile | undefined;
+    const step = async (tx: Tx) => {
+      await prepare(tx, schema);
+      [next] = planMigrations(files, await appliedTo(tx, owner), owner);
+      if (next) await apply(tx, next, owner);
+      return next?.name;
+    };
+    const applied = await database
+      .transaction(step, { timeoutMs, retries: CONFLICTS_MAX })
+      .catch((error: unknown) => {
+        throw isSqlError(error) && next ? failed(next, error) : error;
+      });
     if (applied === undefined) return done;
     done.push(applied);
   }
 }
+
+const failed = ({ name }: MigrationFile, error: Error) =>
+  ERRORS.create('MIGRATION_FAILED', { file: `${name}.sql`, reason: error.message }, { cause: error });
 
 /**
  * Checks that a schema is what the code expects, without changing anything; for the start of an instance.
@@ -111,16 +121,16 @@ async function appliedTo(
 
 async function apply(
   tx: Tx,
-  { number, name, sql, checksum, breaking }: MigrationFile,
+  file: MigrationFile,
   { schema, package: owner }: { readonly schema: string; readonly package: string },
 ): Promise<void> {
+  const { number, name, sql, checksum, breaking } = file;
   try {
     await tx.query("SELECT set_config('search_path', $1, true)", [quoteIdentifier(schema)]);
     await tx.script(sql);
   } catch (error) {
-    if (!isSqlError(error)) throw error;
-    const details = { file: `${name}.sql`, reason: error.message };
-    throw ERRORS.create('MIGRATION_FAILED', details, { cause: error });
+    if (!isSqlError(error) || isConflict(error.code)) throw error;
+    throw failed(file, error);
   }
   const { rows } = await tx.query<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid');
   if (!tx.xid?.startsWith(`${rows[0]?.xid}@`)) {

@@ -64,6 +64,12 @@ export function migrationsContract(database: () => Database): void {
       expect(await failure(requireMigrated(database(), broken))).toMatchObject({ code: 'SCHEMA_OUTDATED' });
     });
 
+    it('a file that had to give way to somebody who works on the tables is tried again', async () => {
+      const colliding = fresh('colliding');
+      expect(await migrate(database(), colliding)).toEqual(['0001-count-tries', '0002-collide']);
+      expect(await dumpSchema(database(), colliding.schema as string)).toContain('table changed');
+    });
+
     it('a changed file is refused, by the command and at the start', async () => {
       const shop = fresh('shop');
       await migrate(database(), shop);
