@@ -13,6 +13,12 @@ async function loadPglite(): Promise<typeof PGlite> {
 }
 
 /**
+ * PostgreSQL's 128 MB of buffers are written over once at every start, and stay taken: with 32 an idle process takes 182 MB instead of 312, and opens
+ * a database with 0.5 s of CPU instead of 0.7. Work on 136 MB of data is 5 % slower, on less it is not.
+ */
+const SETTINGS = ['-c', 'shared_buffers=32MB'];
+
+/**
  * Opens PGlite so that it takes and gives values as the other driver does.
  * @param directory - absolute; in memory unless given.
  * @param content - what a new database begins with; what PGlite's own initdb makes unless given.
@@ -20,7 +26,8 @@ async function loadPglite(): Promise<typeof PGlite> {
 export async function openPglite(directory?: string, content?: Blob): Promise<PGlite> {
   const Driver = await loadPglite();
   const place = directory === undefined ? 'memory://' : `file://${directory}`;
-  const pglite = await Driver.create(place, content && { loadDataDir: content });
+  const startParams = [...Driver.defaultStartParams, ...SETTINGS];
+  const pglite = await Driver.create(place, { startParams, ...(content && { loadDataDir: content }) });
   const asIs = (text: string) => text;
   // Every type by the same rules: its own depend on which types existed when it was opened.
   pglite.parsers = byType(decoderOf);
