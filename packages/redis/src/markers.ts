@@ -34,13 +34,22 @@ interface Lane {
   stale: boolean;
   round: number;
   interrupting: boolean;
-  clientId: number | undefined;
-  generation: number;
+  /** A list of its own, which every blocking call asks for too: a marker there ends the call. */
+  readonly againKey: string;
 }
 
 const KEYS_PER_ROUND_MAX = 1_000;
 const RETRY_MS = 50;
-const UNBLOCK_RETRY_MS = 2;
+const INTERRUPT_RETRY_MS = 2;
+
+/**
+ * Ends the blocking call of a lane. Not by CLIENT UNBLOCK, which ends the server itself when the call waits for the end of a CLIENT PAUSE or a
+ * failover (redis/redis#14164, in all servers before 2025). It begins with a write that takes no memory: it works when there is none left.
+ */
+const INTERRUPT =
+  "redis.call('DEL', KEYS[1]) redis.call('LPUSH', KEYS[1], '1') redis.call('PEXPIRE', KEYS[1], ARGV[1])";
+/** What nobody fetched goes by itself. */
+const AGAIN_KEPT_MS = 60_000;
 
 /**
  * Waits for markers that scripts push (`-- include: mark`). One blocking connection serves any number of waiters and
@@ -124,8 +133,7 @@ export class Markers {
         stale: false,
         round: 0,
         interrupting: false,
-        clientId: undefined,
-        generation: 0,
+        againKey: againKeyOf(key, this.#options.rng.next()),
       };
       this.#lanes.set(name, lane);
     }
@@ -171,11 +179,6 @@ export class Markers {
     const { blockMs, callTimeoutMs } = this.#options;
     const link = await this.#blockingLink(lane);
     await link.ready(callTimeoutMs);
-    if (lane.generation !== link.generation) {
-      lane.generation = link.generation;
-      lane.clientId = undefined;
-      lane.clientId = Number(await link.send('CLIENT', ['ID'], callTimeoutMs));
-    }
     if (waiters.size === 0) return;
     // Redis serves the first key that has a marker: turned by one each time, no key is always last.
     const all = [...waiters.keys()];
@@ -183,9 +186,10 @@ export class Markers {
     const keys = [...all.slice(start), ...all.slice(0, start)].slice(0, KEYS_PER_ROUND_MAX);
     lane.asked = new Set(keys);
     lane.stale = false;
-    const reply = await link.send('BLPOP', [...keys, blockMs / 1_000], blockMs + callTimeoutMs);
+    const asked = [...keys, lane.againKey, blockMs / 1_000];
+    const reply = await link.send('BLPOP', asked, blockMs + callTimeoutMs);
     lane.asked = undefined;
-    if (Array.isArray(reply)) this.#deliver(lane, String(reply[0]));
+    if (Array.isArray(reply) && reply[0] !== lane.againKey) this.#deliver(lane, String(reply[0]));
   }
 
   async #blockingLink(lane: Lane): Promise<ServerLink> {
@@ -207,14 +211,14 @@ export class Markers {
 
   /** Ends the blocking call under way, so that the next one asks for a new key as well. */
   async #interrupt(lane: Lane): Promise<void> {
-    if (lane.interrupting || lane.clientId === undefined) return;
+    if (lane.interrupting) return;
     lane.interrupting = true;
     const { clock, callTimeoutMs } = this.#options;
     try {
-      // Until the next call goes out: the one under way may not have reached Redis yet, which nothing tells us.
-      while (lane.asked && lane.stale && lane.clientId !== undefined) {
-        await lane.home?.send('CLIENT', ['UNBLOCK', lane.clientId], callTimeoutMs);
-        await sleep(clock, UNBLOCK_RETRY_MS);
+      // Until the next call goes out; one more key may come while it does.
+      while (lane.asked && lane.stale) {
+        await lane.home?.send('EVAL', [INTERRUPT, 1, lane.againKey, AGAIN_KEPT_MS], callTimeoutMs);
+        await sleep(clock, INTERRUPT_RETRY_MS);
       }
     } catch {
       // The new key waits for the end of this round, or for its poll.
@@ -227,6 +231,10 @@ export class Markers {
 function leaveHome(lane: Lane): void {
   lane.link?.stop();
   lane.link = undefined;
-  lane.clientId = undefined;
-  lane.generation = 0;
+}
+
+/** Where the key is, this one is too: it has the same hash tag, or the whole key for one. */
+function againKeyOf(key: string, random: number): string {
+  const id = random.toString(36).slice(2);
+  return `${/\{[^}]+\}/.test(key) ? key : `{${key}}`}:again:${id}`;
 }

@@ -1,4 +1,5 @@
-import { redisSandbox, until } from '@millrace/testkit';
+import { setTimeout as wait } from 'node:timers/promises';
+import { redisSandbox, startRedis, until } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { keySpace, RedisConnection } from '../src/index.js';
@@ -87,7 +88,7 @@ describe('Markers', () => {
   });
 
   it('survives CLIENT KILL', async () => {
-    const wait = connection.markers.wait(key('m'));
+    const waits = connection.markers.wait(key('m'));
     await waiting(1);
     const blocked = async () => {
       const clients = String(await connection.call('CLIENT', ['LIST'])).split('\n');
@@ -98,7 +99,33 @@ describe('Markers', () => {
     const id = /id=(\d+)/.exec(await until(blocked, { what: 'the blocking call' }))?.[1] ?? '';
     await connection.call('CLIENT', ['KILL', 'ID', id]);
     await push(key('m'));
-    expect(await wait).toBe('woken');
+    expect(await waits).toBe('woken');
+  });
+
+  it('a key that comes while Redis lets nobody write does not end Redis', async () => {
+    await using server = await startRedis();
+    await using paused = new RedisConnection({ url: server.url, pollMs: 30_000 });
+    await paused.call('CLIENT', ['PAUSE', '300', 'WRITE']);
+    const first = paused.markers.wait('{a}:first');
+    await wait(50);
+    const second = paused.markers.wait('{a}:second');
+    await wait(300);
+    for (const list of ['{a}:first', '{a}:second']) await paused.call('LPUSH', [list, '1']);
+    expect(await Promise.all([first, second])).toEqual(['woken', 'woken']);
+    expect(server.ending).toBeUndefined();
+  });
+
+  it('leaves nothing behind, also for a key without a hash tag', async () => {
+    await using server = await startRedis();
+    await using other = new RedisConnection({ url: server.url, pollMs: 30_000 });
+    const waits = ['plain', 'other', 'third'].map((list) => other.markers.wait(list));
+    for (const list of ['plain', 'other', 'third']) await other.call('LPUSH', [list, '1']);
+    await Promise.all(waits);
+    const left = (await other.call('KEYS', ['*'])) as string[];
+    for (const name of left) {
+      expect(name).toMatch(/^\{plain\}:again:\w+$/);
+      expect(await other.call('PTTL', [name])).toBeGreaterThan(0);
+    }
   });
 
   it('polls when its patience is shorter than any marker takes', async () => {
@@ -108,10 +135,10 @@ describe('Markers', () => {
 
   it('stop ends every wait', async () => {
     const other = new RedisConnection({ url: sandbox.url });
-    const wait = other.markers.wait(key('m'));
+    const waits = other.markers.wait(key('m'));
     await other.start();
     await other.stop();
-    expect(await wait).toBe('aborted');
+    expect(await waits).toBe('aborted');
     expect(await other.markers.wait(key('m'))).toBe('aborted');
   });
 });

@@ -11,7 +11,7 @@ const DOCUMENT = new URL('../../../../docs/redis-keys.md', import.meta.url);
 const LUA = new URL('../../lua/', import.meta.url);
 /** What the connection itself sends: scripts, wake-ups, events, the check at the start. */
 const SENT = ['eval', 'evalsha', 'blpop', 'lpush', 'subscribe', 'info'];
-const SENT_TO_CLIENT = ['client|id', 'client|setname', 'client|unblock'];
+const SENT_TO_CLIENT = ['client|setname'];
 
 /** The arguments of the line in the document, behind `ACL`. */
 function documentedUser(): string[] {
