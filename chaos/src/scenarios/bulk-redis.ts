@@ -12,6 +12,7 @@ const SLOTS = 15;
 const DOWN_MS = 5000;
 /** The longest that Redis is away, and until everybody has noticed that it is back. */
 const OUTAGE_MS = 13_000;
+const BACK_TO_WORK_MS = 4000;
 /** Share of jobs that a slow machine may cost a lease; without repeats it is a tenth and more. */
 const LEASES_LOST_MAX = 0.02;
 
@@ -53,6 +54,8 @@ const FAULTS: Record<string, { what: string; strike: Storm['strike'] } & Partial
     shortStrikes: 2,
     strike: async ({ redis }, { rng, scale }) => {
       await pauseBetween(rng, scale);
+      // After so long an absence everybody takes a while to come back: with less time in between hardly anything would be under way.
+      if (scale === 1) await wait(BACK_TO_WORK_MS);
       await redis.pause();
       await wait(scale < 1 ? 1.2 * leaseMs(scale) : 10_000);
       await redis.resume();
