@@ -67,6 +67,7 @@ export const REDIS_KEYS = {
   wakeWork: 'w:work',
   wakeDispatch: 'w:dispatch',
   wakeAggregate: 'w:aggregate',
+  wakeAgain: 'w:<kind>:again:<random>',
 } as const;
 
 /** The name of a key in REDIS_KEYS. */
