@@ -2,11 +2,13 @@
 -- guarantee: a damaged record is {corrupt = value}: the job can still be counted, and somebody may look at what is left of it.
 --            Changes of the in-flight entries are written together by `saveFlights`; `flightOf` sees them before.
 -- defines:   recordOf(key, id), encodeJob(r, kind, s), readUnusual(job, text), flightOf(key, id), readFlight(key, id, value),
---            isInFlight(name), putFlight(g, job, r), putFirstFlight(…), stateOf(key, id), dropFlight(name), saveFlights().
+--            isInFlight(name), putFlight(g, job, r), putFirstFlight(name, token, instanceId, ge, te, round, r),
+--            stateOf(key, id), flightValueOf(name), encodeSuccess(…), dropFlight(name), saveFlights().
 -- cost:      O(1); O(log in-flight) for each change.
 
 -- include: records
-local JOB, DONE, FLIGHT, readUnusual, encodeJob, encodeSuccess, recordOf, stateOf, readFlight, flightValueOf, flightOf, isInFlight, putFlight, putFirstFlight, dropFlight, saveFlights
+local JOB, DONE, FLIGHT, readUnusual, encodeJob, encodeSuccess, recordOf, stateOf, readFlight, flightValueOf, flightOf, isInFlight,
+  putFlight, putFirstFlight, dropFlight, saveFlights
 do
   -- A job is: kind, createdAt, round; of a done one what is left of its tries; then the body, as the adapter writes it: what is
   -- not usual (cost charge notBefore deadline traceparent), the payload, the processor type, in lines.
@@ -57,7 +59,7 @@ do
       STATUS_NUMBERS[s.sj] or 0, STATUS_NUMBERS[s.sg] or 0, #tries) .. tries .. body
   end
 
-  -- Of one that has succeeded at its first tries, from what its in-flight entry holds.
+  -- Of one that has succeeded without a state of its tries, from what its in-flight entry holds.
   function encodeSuccess(at, round, since, token, retry, orphan, attempts, groupStatus, x, t)
     return pack(SUCCESS, 1, at, round, atMs, since, token, retry, orphan, attempts, 0, COMPLETED, groupStatus, 0) .. x .. '\n\n' .. t
   end
@@ -124,8 +126,8 @@ do
     return redis.call('HEXISTS', base .. 'fl', name) == 1
   end
 
-  -- The entry holds what the end of the try needs: a job that succeeded is counted without a look at its record. A first try has
-  -- no other numbers than these.
+  -- The entry holds what the end of the try needs: a job that succeeded is counted without a look at its record. Of a
+  -- first try most numbers are known.
   function putFirstFlight(name, token, instanceId, ge, te, round, r)
     flightValues[name] = pack(FLIGHT, token, atMs, 1, ge, te, round, 1, 0, 0, r.at, 0, 0, 0, instanceId) .. r.x .. '\n' .. r.t
     flightEnds[name] = leaseEnd

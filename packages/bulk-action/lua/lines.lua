@@ -1,6 +1,7 @@
 -- purpose:   the orders in which tenants and groups stand, and by which weight they move in them.
 -- guarantee: reads only; `saveOrders` writes what has changed.
--- defines:   turnsWanted, member(record, name), tenantNamed(name), lineOf(R, startOf), groupOrder(seat, startOf), weightOf(weight, level, done, registered), groupWeight(g).
+-- defines:   turnsWanted, member(record, name), tenantNamed(name), lineOf(R, startOf), groupOrder(seat, startOf),
+--            weightOf(weight, level, done, registered), groupWeight(g).
 -- cost:      O(1).
 
 -- include: orders

@@ -4,7 +4,7 @@
 -- KEYS:      meta
 -- ARGV:      settings settlements...
 -- returns:   three letters per settlement: a accepted, s stale, c cancelled, g gone; job status; group status; - for none
--- cost:      O(settlements × log n); 12 to 24 µs for a success.
+-- cost:      O(settlements × log n); 18 to 24 µs for a usual success.
 
 -- include: when-full
 -- include: saving

@@ -2,7 +2,7 @@
 --            for them.
 -- guarantee: leaves everything as they would; stops in front of the first that is not usual.
 -- defines:   settleUsual(answer, letters) → where in ARGV the first stands that is not settled.
--- cost:      O(log n) for each; about half of the other way.
+-- cost:      O(log n) for each; about two thirds of the other way's time.
 
 -- include: usual
 -- include: jobs

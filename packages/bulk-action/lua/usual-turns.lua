@@ -3,7 +3,7 @@
 -- guarantee: leaves everything as they would; stops in front of the first job that is not usual, and takes nothing while ready holds
 --            a job, a service is limited, or somebody's rate slot has come.
 -- defines:   takeUsualTurns(instanceId, max, reply, leases) → how many have started, and whether no turn is left.
--- cost:      O(log n) for each; about a third of the other way.
+-- cost:      O(log n) for each; about two thirds of the other way's time.
 
 -- include: usual
 -- include: lines

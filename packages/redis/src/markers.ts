@@ -44,7 +44,7 @@ const INTERRUPT_RETRY_MS = 2;
 
 /**
  * Ends the blocking call of a lane. Not by CLIENT UNBLOCK, which ends the server itself when the call waits for the end of a CLIENT PAUSE or a
- * failover (redis/redis#14164, in all servers before 2025). It begins with a write that takes no memory: it works when there is none left.
+ * failover (redis/redis#14164, every Redis before the summer of 2025). It begins with a write that takes no memory: it works when there is none left.
  */
 const INTERRUPT =
   "redis.call('DEL', KEYS[1]) redis.call('LPUSH', KEYS[1], '1') redis.call('PEXPIRE', KEYS[1], ARGV[1])";

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { redisSandbox, startRedis, until } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -104,12 +103,19 @@ describe('Markers', () => {
 
   it('a key that comes while Redis lets nobody write does not end Redis', async () => {
     await using server = await startRedis();
+    await using admin = new RedisConnection({ url: server.url });
     await using paused = new RedisConnection({ url: server.url, pollMs: 30_000 });
-    await paused.call('CLIENT', ['PAUSE', '300', 'WRITE']);
+    const isHeldBack = (command: string) =>
+      until(async () => String(await admin.call('CLIENT', ['LIST'])).includes(`cmd=${command} `), {
+        what: `${command} to be held back`,
+      });
+    await paused.start();
+    await admin.call('CLIENT', ['PAUSE', '10000', 'WRITE']);
     const first = paused.markers.wait('{a}:first');
-    await wait(50);
+    await isHeldBack('blpop');
     const second = paused.markers.wait('{a}:second');
-    await wait(300);
+    await isHeldBack('eval');
+    await admin.call('CLIENT', ['UNPAUSE']);
     for (const list of ['{a}:first', '{a}:second']) await paused.call('LPUSH', [list, '1']);
     expect(await Promise.all([first, second])).toEqual(['woken', 'woken']);
     expect(server.ending).toBeUndefined();
