@@ -5,15 +5,20 @@
 -- returns:   {'added', added, known, registered} | {'sealed', unknown} | {'full', scope, queued, max} | {'elsewhere'}
 -- cost:      O(jobs).
 
+-- include: usual-adds
+-- Each job is 2 values: its id, and its body as lua/jobs.lua keeps it.
+local FIRST, STEP = 15, 2
+local definition, later, total = readDefinition(2), tonumber(ARGV[14]), (#ARGV - FIRST + 1) / STEP
+local usual, registered = addUsual(definition, later, FIRST)
+if usual then
+  saveAdded()
+  return {'added', usual, total - usual, registered}
+end
+
 -- include: registration
--- include: homes
-local definition, later = readDefinition(2), tonumber(ARGV[14])
 local key = definition.key
 local g = group(key)
 if not g and Homes.claimOn(key) then return {'elsewhere'} end
--- Each job is 2 values: its id, and its body as lua/jobs.lua keeps it.
-local FIRST, STEP = 15, 2
-local total = (#ARGV - FIRST + 1) / STEP
 local ids, known = {}, {}
 for n = 1, total do ids[n] = ARGV[FIRST + (n - 1) * STEP] end
 if g and total > 0 then known = redis.call('HMGET', base .. 'j:' .. key, unpack(ids)) end

@@ -6,10 +6,18 @@
 -- include: settings
 local aliveInstances, slotsSeen, slots
 do
-  function aliveInstances()
-    local future = redis.call('ZRANGEBYSCORE', base .. 'instances', '(' .. atMs, '+inf')
-    for n = 1, #future do redis.call('ZADD', base .. 'instances', atMs, future[n]) end
+  local function heardOf()
     return redis.call('ZRANGEBYSCORE', base .. 'instances', '(' .. (atMs - C.instanceTtlMs), '+inf', 'WITHSCORES')
+  end
+
+  function aliveInstances()
+    local alive, isAhead = heardOf(), false
+    for n = #alive, 1, -2 do
+      if tonumber(alive[n]) <= atMs then break end
+      redis.call('ZADD', base .. 'instances', atMs, alive[n - 1])
+      isAhead = true
+    end
+    return isAhead and heardOf() or alive
   end
 
   function slots()

@@ -55,7 +55,7 @@ end
 function Facts.countAhead(zset, record, name, start)
   local count = redis.call('ZCOUNT', zset, '-inf', '(' .. number(start))
   for _, other in ipairs(redis.call('ZRANGEBYSCORE', zset, number(start), number(start))) do
-    if other < member(record, name) then count = count + 1 end
+    if other < memberOf(record.seq, name) then count = count + 1 end
   end
   return count
 end

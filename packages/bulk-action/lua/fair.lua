@@ -17,7 +17,7 @@ do
   local function seatMember(seat)
     local t = seat.t or seat
     -- A tenant that stands for one group is named by it: one look finds both.
-    return member(t, t.own or t.id)
+    return memberOf(t.seq, t.own or t.id)
   end
 
   function putSeat(seat)
@@ -30,11 +30,11 @@ do
 
   -- A tenant that stands for one group needs no order of its groups.
   local function putGroup(g, seat)
-    if seat.R or not seat.own then put(groupOrder(seat), member(g, g.key), g.start) end
+    if seat.R or not seat.own then put(groupOrder(seat), memberOf(g.seq, g.key), g.start) end
   end
 
   local function dropGroup(g, seat)
-    if seat.R or not seat.own then remove(groupOrder(seat), member(g, g.key)) end
+    if seat.R or not seat.own then remove(groupOrder(seat), memberOf(g.seq, g.key)) end
   end
 
   function startTag(clock, tag)

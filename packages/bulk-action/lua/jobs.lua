@@ -7,12 +7,11 @@
 -- cost:      O(1); O(log in-flight) for each change.
 
 -- include: records
-local JOB, DONE, FLIGHT, readUnusual, encodeJob, encodeSuccess, recordOf, stateOf, readFlight, flightValueOf, flightOf, isInFlight,
+local DONE, FLIGHT, readUnusual, encodeJob, encodeSuccess, recordOf, stateOf, readFlight, flightValueOf, flightOf, isInFlight,
   putFlight, putFirstFlight, dropFlight, saveFlights
 do
-  -- A job is: kind, createdAt, round; of a done one what is left of its tries; then the body, as the adapter writes it: what is
+  -- A job is: kind, createdAt, round (JOB); of a done one what is left of its tries; then the body, as the adapter writes it: what is
   -- not usual (cost charge notBefore deadline traceparent), the payload, the processor type, in lines.
-  JOB = '<BI6I4'
   DONE = '<I6I6I6I4I4I4BBBI4'
   local KINDS, KIND_NUMBERS = {'C', 'F', 'X', 'K'}, {C = 1, F = 2, X = 3, K = 4}
   local SUCCESS, COMPLETED = JOB .. sub(DONE, 2), STATUS_NUMBERS.COMPLETED

@@ -1,21 +1,13 @@
 -- purpose:   the orders in which tenants and groups stand, and by which weight they move in them.
 -- guarantee: reads only; `saveOrders` writes what has changed.
--- defines:   turnsWanted, member(record, name), tenantNamed(name), lineOf(R, startOf), groupOrder(seat, startOf),
+-- defines:   tenantNamed(name), lineOf(R, startOf), groupOrder(seat, startOf),
 --            weightOf(weight, level, done, registered), groupWeight(g).
 -- cost:      O(1).
 
--- include: orders
+-- include: free-lines
 -- include: resources
-local turnsWanted, member, tenantNamed, lineOf, groupOrder, weightOf, groupWeight
+local tenantNamed, lineOf, groupOrder, weightOf, groupWeight
 do
-  -- How many turns a script may take: so many tenants are looked at together.
-  turnsWanted = 4
-  local GROUPS_AT_ONCE = 4
-
-  function member(record, name)
-    return format('%016d:', record.seq) .. name
-  end
-
   function tenantNamed(name)
     if sub(name, 1, 1) ~= '/' then return tenant(name) end
     local g = group(name)
@@ -33,9 +25,9 @@ do
     return g and g.start or 0
   end
 
-  -- The order of the free line, or of the line of a resource. Who has the records of tenants in another way says where they start.
+  -- The order of the free line, or of the line of a resource.
   function lineOf(R, startOf)
-    if not R then return orderOf('tf', turnsWanted, startOf or startOfTenant) end
+    if not R then return freeLine(startOf or startOfTenant) end
     return orderOf('rt:' .. R.name, turnsWanted, function(name)
       local t = tenantNamed(name)
       return t and seatIn(t, R).start or 0
@@ -43,8 +35,8 @@ do
   end
 
   function groupOrder(seat, startOf)
-    if not seat.R then return orderOf('gf:' .. seat.id, GROUPS_AT_ONCE, startOf or startOfGroup) end
-    return orderOf('rg:' .. seat.t.id .. '/' .. seat.R.name, GROUPS_AT_ONCE, startOfGroup)
+    if not seat.R then return groupsOf(seat.id, startOf or startOfGroup) end
+    return orderOf('rg:' .. seat.t.id .. '/' .. seat.R.name, W_GROUPS, startOfGroup)
   end
 
   -- Levels are weights; `alpha` lets those finish sooner that are nearly done.

@@ -102,11 +102,11 @@ local function readOrders(g, t)
   local seat = seatAt(g, t)
   if seat.R or not seat.own then
     local order = groupOrder(seat).key
-    local start = redis.call('ZSCORE', order, member(g, g.key))
+    local start = redis.call('ZSCORE', order, memberOf(g.seq, g.key))
     g.fair, g.start, seat.fg = start and true or false, tonumber(start) or g.start, redis.call('ZCARD', order)
     if not start then g.at = nil end
   end
-  local start = redis.call('ZSCORE', lineOf(seat.R).key, member(t, t.own or t.id))
+  local start = redis.call('ZSCORE', lineOf(seat.R).key, memberOf(t.seq, t.own or t.id))
   seat.fair, seat.start = start and true or false, tonumber(start) or seat.start
 end
 

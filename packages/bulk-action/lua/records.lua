@@ -1,12 +1,13 @@
 -- purpose:   the records of engine, tenants and groups: read once, changed in Lua, written once by `save`.
 -- guarantee: nothing is written before `save`; a script that refuses has changed nothing.
--- defines:   S (engine), group(key), storedTenant(id), tenant(id), tenantOf(id), isKeptWithGroup(t), ring(kind), announceTurn(), tell(type, g, jobId), groupIdOf(key).
+-- defines:   S (engine), group(key), storedTenant(id), tenant(id), tenantOf(id), isKeptWithGroup(t), ring(kind), announceTurn(),
+--            tell(type, g, jobId), groupIdOf(key), saveTenants(), saveState().
 -- cost:      O(1) for each record that is touched.
 
 -- include: settings
 -- include: scopes
 local S, groups, tenants, rings, events, groupsKey, tenantsKey, group, storedTenant, tenant, isKeptWithGroup, tenantOf, ring,
-  announceTurn, groupIdOf, tell
+  announceTurn, groupIdOf, tell, saveTenants, saveState
 do
   local stateValue = redis.call('GET', base .. 'state')
   S = setmetatable((stateValue and munpack(stateValue)) or {vepoch = 1, est = 100}, {__index = DEFAULTS})
@@ -81,5 +82,20 @@ do
 
   function tell(kind, g, jobId)
     events[#events + 1] = table.concat({kind, g.key, g.round, g.status, jobId or '-', atMs}, ' ')
+  end
+
+  function saveTenants()
+    local values, n = {}, 0
+    for id, t in pairs(tenants) do
+      if t and not isKeptWithGroup(t) then
+        values[n + 1], values[n + 2] = id, encodeTenant(t)
+        n = n + 2
+      end
+    end
+    if n > 0 then inPieces('HSET', tenantsKey, values) end
+  end
+
+  function saveState()
+    redis.call('SET', base .. 'state', mpack(S))
   end
 end

@@ -210,7 +210,8 @@ local function takeTurnOf(g, job)
   end
 end
 
-do
+-- A function: Lua has room for 200 names at once, and those of its loops would be among them.
+local function takeAll()
   local left = max + LOOKS_MAX
   while left > 0 and started < max do
     local entries = redis.call('LPOP', base .. 'ready', math.min(max - started, left))
@@ -229,7 +230,8 @@ do
       takeTurnOf(g, job)
     end
   end
+  for n = #back, 1, -1 do readyToLane(back[n][1], back[n][2]) end
+  for n = #aside, 1, -1 do redis.call('LPUSH', base .. 'ready', aside[n]) end
 end
-for n = #back, 1, -1 do readyToLane(back[n][1], back[n][2]) end
-for n = #aside, 1, -1 do redis.call('LPUSH', base .. 'ready', aside[n]) end
+takeAll()
 return answered()

@@ -3,8 +3,7 @@
 -- defines:   save().
 -- cost:      O(log n) for each record and entry that was touched; each kind is written by one call.
 
--- include: mark
--- include: bound
+-- include: waking
 -- include: lines
 -- include: jobs
 local save
@@ -19,27 +18,6 @@ do
       end
     end
     if n > 0 then inPieces('HSET', groupsKey, values) end
-  end
-
-  local function saveTenants()
-    local values, n = {}, 0
-    for id, t in pairs(tenants) do
-      if t and not isKeptWithGroup(t) then
-        values[n + 1], values[n + 2] = id, encodeTenant(t)
-        n = n + 2
-      end
-    end
-    if n > 0 then inPieces('HSET', tenantsKey, values) end
-  end
-
-  local function wake()
-    if rings.turn then
-      local waiting = slots().waiting
-      if waiting > 0 then rings.work = true end
-      if S.laneJobs > waiting and S.readyJobs < readyBound() then rings.fetch = true end
-      rings.turn = nil
-    end
-    for kind in pairs(rings) do mark(base .. 'w:' .. kind, 1) end
   end
 
   -- A line that is no longer limited goes when nobody stands in it.
@@ -60,7 +38,7 @@ do
     Lines.save()
     saveGroups()
     saveTenants()
-    redis.call('SET', base .. 'state', mpack(S))
+    saveState()
     wake()
     for n = 1, #events do redis.call('PUBLISH', base .. 'events', events[n]) end
   end

@@ -1,11 +1,11 @@
 -- purpose:   the records of groups and tenants as they are stored.
 -- guarantee: what is written is read back the same; absent numbers are 0.
--- defines:   DEFAULTS, SCOPE (metatable of records), STATUSES, STATUS_NUMBERS, GROUP, ALONE (formats), hasEnded(status), encodeGroup(g, t),
+-- defines:   DEFAULTS, SCOPE (metatable of records), STATUSES, STATUS_NUMBERS, GROUP, ALONE, JOB (formats), hasEnded(status), encodeGroup(g, t),
 --            decodeGroup(key, value), encodeTenant(t), decodeTenant(id, value).
 -- cost:      about 1 µs each way.
 
 -- include: packing
-local DEFAULTS, SCOPE, STATUSES, STATUS_NUMBERS, GROUP, ALONE, hasEnded, encodeGroup, decodeGroup, encodeTenant, decodeTenant
+local DEFAULTS, SCOPE, STATUSES, STATUS_NUMBERS, GROUP, ALONE, JOB, hasEnded, encodeGroup, decodeGroup, encodeTenant, decodeTenant
 do
   DEFAULTS = {held = 0, running = 0, readyCost = 0, lane = 0, pending = 0, inFlight = 0, ready = 0, nonReady = 0,
     success = 0, failed = 0, cancelled = 0, registered = 0, finish = 0, epoch = 0, start = 0, tat = 0, virtual = 0, fg = 0,
@@ -33,6 +33,8 @@ do
     'pointThrottles'}
   -- What a tenant that stands for one group adds to it; its other numbers are the group's.
   ALONE = '<BI6I4I4ddddddI6I6'
+  -- A job begins with: kind, createdAt, round.
+  JOB = '<BI6I4'
   local TENANT = '<BBI6I4I4I4I4I4I4I4I4I4I4dddddddI6I6'
   local TENANT_SELDOM = {'rps', 'burst', 'concurrency', 'tat', 'readyCost', 'parked', 'parkedFor', 'configured'}
 

@@ -5,7 +5,7 @@
 -- defines:   takeUsualTurns(instanceId, max, reply, leases) → how many have started, and whether no turn is left.
 -- cost:      O(log n) for each; about two thirds of the other way's time.
 
--- include: usual
+-- include: usual-tenants
 -- include: lines
 -- include: lane-keys
 -- include: jobs
@@ -16,11 +16,6 @@
 -- include: lease-lines
 local takeUsualTurns
 do
-  -- Where a tenant has its fields: as a list when it is kept with its group, else as a record.
-  local LISTED = {virtual = T_VIRTUAL, start = T_START, finish = T_FINISH, epoch = T_EPOCH, vepoch = T_VEPOCH, served = T_SERVED,
-    wa = T_WA, wc = T_WC, wp = T_WP, wf = T_WF}
-  local NAMED = {virtual = 'virtual', start = 'start', finish = 'finish', epoch = 'epoch', vepoch = 'vepoch', served = 'served',
-    wa = 'wa', wc = 'wc', wp = 'wp', wf = 'wf'}
   local called, noted = {}, {}
 
   local function startOfGroup(key)

@@ -3,6 +3,5 @@
 -- defines:   mark(list, cap).
 -- cost:      O(1).
 local function mark(list, cap)
-  redis.call('LPUSH', list, '1')
-  redis.call('LTRIM', list, 0, cap - 1)
+  if redis.call('LPUSH', list, '1') > cap then redis.call('LTRIM', list, 0, cap - 1) end
 end

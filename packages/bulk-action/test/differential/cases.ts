@@ -1,3 +1,4 @@
+import type { TenantPatch } from '../../src/model.js';
 import type { BulkActionConfig } from '../../src/options.js';
 import type { NewJob } from '../../src/ports.js';
 import { group, job, jobs, numbers } from '../store-contract/tools.js';
@@ -62,8 +63,36 @@ const parked = (keys: readonly string[]): readonly Command[] => [
   reserve(2, 10),
 ];
 
+/** Both groups of a tenant that may start no more for now get jobs: the one that has run dry, and one that is new. */
+const heldBack = (patch: TenantPatch): readonly Command[] => [
+  alive(10),
+  { kind: 'create', definition: group('a/two') },
+  { kind: 'updateTenant', tenantId: 'a', patch },
+  add('a/one', jobs(2)),
+  fetch(1),
+  reserve(1, 1),
+  fetch(1),
+  add('a/two', jobs(2)),
+  { kind: 'tenant', tenantId: 'a' },
+  fetch(10),
+  add('a/three', jobs(2)),
+  { kind: 'tenant', tenantId: 'a' },
+  fetch(10),
+];
+
+/** What a tenant's limits do to jobs that are handed in. */
+export const HELD_BACK: readonly Case[] = [
+  { name: 'a tenant whose slots are taken', patch: { concurrency: 1 } },
+  { name: 'a tenant that waits for a token', patch: { rps: 0.01, burst: 1 } },
+].map(({ name, patch }) => ({
+  name,
+  world: worldOf({}, ['a/one', 'a/two', 'a/three']),
+  commands: heldBack(patch),
+}));
+
 /** The cases. */
 export const CASES: readonly Case[] = [
+  ...HELD_BACK,
   {
     name: 'more ready jobs of a paused group than one reserve looks at',
     world: worldOf({ backpressure: { globalRps: 0 } }, ['a/one', 'a/two']),

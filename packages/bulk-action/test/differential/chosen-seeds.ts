@@ -15,4 +15,4 @@ export const CHOSEN_SEEDS: readonly number[] = [
 ];
 
 /** Sequences of plain worlds: so many that each of the mutants in test/redis/usual-mutants.test.ts is noticed. */
-export const PLAIN_SEEDS: readonly number[] = numbers(40).map((n) => PLAIN_FROM + n);
+export const PLAIN_SEEDS: readonly number[] = numbers(60).map((n) => PLAIN_FROM + n);

@@ -259,7 +259,8 @@ export class Script {
 
   #newJob(): NewJob {
     const { rng, memories } = this;
-    if (this.#plainly(0.97)) return drawPlainJob(rng, `${this.#jobId()}${this.#fresh++}`);
+    const plainId = () => (rng.chance(0.75) ? `${this.#jobId()}${this.#fresh++}` : this.#jobId());
+    if (this.#plainly(0.97)) return drawPlainJob(rng, plainId());
     const soon = () => Math.floor(memories.elapsedMs) + rng.pick([-10, 1, 300, 2000, 60_000]);
     return {
       id: rng.chance(0.5) ? `${this.#jobId()}${this.#fresh++}` : this.#jobId(),

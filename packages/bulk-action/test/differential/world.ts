@@ -83,7 +83,7 @@ export function drawWorld(rng: Rng, isPlain = false): World {
   const definitions = rng
     .shuffle(isLarge ? CROWD : PLACES)
     .map(([tenant, id, tenantId]) => drawDefinition(rng, tenant, id, tenantId))
-    .map((definition) => (isPlain && rng.chance(0.93) ? withoutLimits(definition) : definition));
+    .map((definition) => (isPlain && rng.chance(0.93) ? plainOf(rng, definition) : definition));
   return {
     config: isPlain ? drawPlainConfig(rng) : drawConfig(rng),
     definitions,
@@ -98,8 +98,10 @@ export function drawWorld(rng: Rng, isPlain = false): World {
   };
 }
 
-const withoutLimits = ({ rps, burst, concurrency, deadline, ...rest }: GroupDefinition): GroupDefinition =>
-  rest;
+/** Without limits, and mostly as a caller defines a group who says nothing of it. */
+function plainOf(rng: Rng, { rps, burst, concurrency, deadline, ...rest }: GroupDefinition): GroupDefinition {
+  return rng.chance(0.7) ? { ...rest, priorityLevel: PriorityLevel.NORMAL, traceparent: '' } : rest;
+}
 
 function drawDefinition(rng: Rng, tenant: string, id: string, tenantId: string): GroupDefinition {
   return {
@@ -221,7 +223,12 @@ function drawConfig(rng: Rng): BulkActionConfig {
 
 function drawPlainConfig(rng: Rng): BulkActionConfig {
   return {
-    limits: { jobRetentionMs: sometimes(rng, 0.3, [1000, 30_000]) },
+    limits: {
+      queuedJobsMax: sometimes(rng, 0.1, [12, 20]),
+      tenantQueuedJobsMax: sometimes(rng, 0.1, [8]),
+      jobRetentionMs: sometimes(rng, 0.3, [1000, 30_000]),
+    },
+    resources: sometimes(rng, 0.1, RESOURCES) ?? {},
     fairQueue: {
       charge: rng.pick(['job', 'job', 'job', chargeByPayload]),
       alpha: sometimes(rng, 0.3, [0.5, 3]),
