@@ -52,6 +52,7 @@ export type {
 export {
   OUTBOX_DEFAULTS,
   type OutboxOptions,
+  poolSizeFor,
   type ResolvedOutboxOptions,
   resolveOutboxOptions,
 } from './options.js';

@@ -15,7 +15,7 @@ import {
   systemRng,
   textOption,
 } from '@millrace/foundation';
-import type { Database } from '@millrace/postgres';
+import { type Database, PG_DATABASE_DEFAULTS } from '@millrace/postgres';
 
 /** What an outbox works with. */
 export interface OutboxOptions {
@@ -85,7 +85,14 @@ export const OUTBOX_DEFAULTS = {
 } as const satisfies Partial<ResolvedOutboxOptions>;
 
 /** Connections beside those of the handlers: claims and completions, heartbeats, the rest. */
-export const CONNECTIONS_BESIDE = 3;
+const CONNECTIONS_BESIDE = 3;
+
+/**
+ * How many connections a PgDatabase needs that an outbox works on: its usual number, or more.
+ * @param concurrency - of the outbox.
+ */
+export const poolSizeFor = (concurrency: number = OUTBOX_DEFAULTS.concurrency): number =>
+  Math.max(PG_DATABASE_DEFAULTS.poolSize, concurrency + CONNECTIONS_BESIDE);
 
 /** A hundred years. */
 const RETENTION_MAX_MS = 36_525 * 86_400_000;

@@ -29,7 +29,8 @@ const CHECKS: Readonly<Record<Section, (section: Given, config: ServerConfig) =>
   outbox: (section, config) => {
     requireKnown(section, OUTBOX_KEYS);
     // Nothing is opened: this one is thrown away.
-    resolveOutboxOptions({ ...section, database: databaseOf(config, silentLogger) });
+    const database = databaseOf(config, silentLogger);
+    resolveOutboxOptions({ ...section, ...(config.role === 'api' && { poll: false }), database });
   },
   orchestrator: (section) => {
     requireKnown(section, ORCHESTRATOR_KEYS);

@@ -63,6 +63,14 @@ const Settings = z.strictObject({
   databaseUrl: url(/^postgres(ql)?:/)
     .optional()
     .describe('The PostgreSQL of batches and operations; embedded (PGlite) without it.'),
+  databasePoolSize: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .optional()
+    .describe(
+      'The most connections to databaseUrl at once; one more listens. Without it 15, or 3 more than outbox.concurrency.',
+    ),
   schema: z.string().min(1).default('millrace').describe('The schema of the tables.'),
   keyPrefix: z.string().min(1).default('bulk-action:').describe('What all keys in Redis begin with.'),
   apiKeys: z.string().default('').describe('name:role[:tenant]:secret, separated by commas.'),

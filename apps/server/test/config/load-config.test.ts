@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { silentLogger } from '@millrace/foundation';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { databaseOf } from '../../src/compose/open-database.js';
 import { type ConfigSources, loadConfig } from '../../src/config/load-config.js';
 
 const SECRET = 'a-secret-of-24-characters';
@@ -92,6 +94,22 @@ describe('loadConfig', () => {
     ],
   ] as const)('%j: %s', async (given, problem) => {
     expect(await problemsOf(given)).toEqual([problem]);
+  });
+
+  it('takes as many connections as the outbox needs, and refuses fewer where tasks run', async () => {
+    const env = { DATABASE_URL: 'postgres://h/d', REDIS_URL: 'redis://h' };
+    const poolSizeIn = async (content: object, more = {}) => {
+      file(content);
+      return databaseOf((await load({ env: { ...env, ...more } })).config, silentLogger).poolSize;
+    };
+    expect(await poolSizeIn({})).toBe(15);
+    expect(await poolSizeIn({ outbox: { concurrency: 50 } })).toBe(53);
+    expect(await poolSizeIn({ databasePoolSize: 60, outbox: { concurrency: 50 } })).toBe(60);
+    expect(await poolSizeIn({}, { MILLRACE_DATABASE_POOL_SIZE: '5', MILLRACE_ROLE: 'api' })).toBe(5);
+    const problems = await problemsOf({ env: { ...env, MILLRACE_DATABASE_POOL_SIZE: '5' } });
+    expect(problems).toEqual([
+      expect.stringMatching(/concurrency must be at most the database's poolSize less 3/),
+    ]);
   });
 
   it('says which backends a role needs', async () => {

@@ -1,12 +1,11 @@
 import {
   type Database,
-  PG_DATABASE_DEFAULTS,
   PgDatabase,
   type PgDatabaseOptions,
   PgliteDatabase,
   type PgliteDatabaseOptions,
 } from '@millrace/postgres';
-import { CONNECTIONS_BESIDE, OUTBOX_DEFAULTS, type OutboxOptions } from '../options.js';
+import { type OutboxOptions, poolSizeFor } from '../options.js';
 
 /** Where the tables are: a Database of the application, or how to reach one that the module opens and stops. */
 export type DatabaseSource = Database | PgDatabaseOptions | PgliteDatabaseOptions;
@@ -26,13 +25,13 @@ export interface ModuleDatabase {
  */
 export function databaseOf(
   given: DatabaseSource,
-  { clock, rng, logger, concurrency = OUTBOX_DEFAULTS.concurrency }: Omit<OutboxOptions, 'database'>,
+  { clock, rng, logger, concurrency }: Omit<OutboxOptions, 'database'>,
 ): ModuleDatabase {
   if (isDatabase(given)) return { database: given, isOwn: false };
   const shared = { clock, rng, logger };
   // By the key, not its value: an address that is missing from the environment must not become an empty database in memory.
   if (!isServer(given)) return { database: new PgliteDatabase({ ...shared, ...given }), isOwn: true };
-  const poolSize = Math.max(PG_DATABASE_DEFAULTS.poolSize, concurrency + CONNECTIONS_BESIDE);
+  const poolSize = poolSizeFor(concurrency);
   return { database: new PgDatabase({ ...shared, poolSize, ...given }), isOwn: true };
 }
 

@@ -74,7 +74,7 @@ const SPEC: OptionSpec<ResolvedPgDatabaseOptions> = {
     url: text,
     schema: text,
     applicationName: text,
-    poolSize: integerOption({ min: 1, max: 1_000 }),
+    poolSize: integerOption({ min: 1, max: 10_000 }),
     callTimeoutMs: duration,
     transactionTimeoutMs: duration,
     connectTimeoutMs: duration,

@@ -1,13 +1,8 @@
 import { type Clock, MillraceError, silentLogger, toWorkError } from '@millrace/foundation';
-import {
-  type Database,
-  isSqlError,
-  PG_DATABASE_DEFAULTS,
-  PgDatabase,
-  ERRORS as POSTGRES_ERRORS,
-} from '@millrace/postgres';
+import { type Database, isSqlError, PgDatabase, ERRORS as POSTGRES_ERRORS } from '@millrace/postgres';
 import { addressOf, rootReason } from '../../../compose/await-backends.js';
 import { migrationProblems } from '../../../compose/migrate.js';
+import { poolSizeOf } from '../../../compose/open-database.js';
 import type { ServerConfig } from '../../../config/model.js';
 import { InstanceStore } from '../../../fleet/instance-store.js';
 import { ServerTables } from '../../../fleet/server-tables.js';
@@ -15,9 +10,6 @@ import { type Finding, finding } from '../finding.js';
 import { type ClockOffset, clockOffset } from '../rules/clocks.js';
 import { judgePostgres, type PostgresFacts } from '../rules/postgres.js';
 import { ANSWER_MS, type BackendLook } from './backend-look.js';
-
-/** Its pool, and the one that listens. */
-const CONNECTIONS_PER_INSTANCE = PG_DATABASE_DEFAULTS.poolSize + 1;
 
 /**
  * Looks at the PostgreSQL of DATABASE_URL; changes nothing.
@@ -36,7 +28,8 @@ export async function lookAtPostgres(config: ServerConfig, url: string, clock: C
     const tables = new ServerTables({ database, config });
     const facts = await factsOf(tables);
     const instances = problems.length > 0 ? 1 : Math.max(1, await liveInstances(tables));
-    const judged = judgePostgres(facts, { perInstance: CONNECTIONS_PER_INSTANCE, instances });
+    // Its pool, and the one that listens.
+    const judged = judgePostgres(facts, { perInstance: poolSizeOf(config) + 1, instances });
     return { findings: [...judged, ...judgeTables(problems, config)], clock: offset };
   } catch (error) {
     return { findings: [unusable(url, error)], clock: undefined };
