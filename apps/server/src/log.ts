@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import type { Logger } from '@millrace/foundation';
+import type { LevelledLogger } from '@millrace/foundation';
 import type { LoggerService } from '@nestjs/common';
 import { type Logger as Pino, pino } from 'pino';
 
@@ -40,11 +40,6 @@ export function createLog({ level, secrets, destination, shown = (line) => line 
   const write = (line: string) => destination.write(shown(hide(line)));
   const formatters = { level: (label: string) => ({ level: label }) };
   return pino({ level, base: null, formatters, timestamp: pino.stdTimeFunctions.isoTime }, { write });
-}
-
-/** A log that says which lines it would not write: some parts have one per job. */
-export interface LevelledLogger extends Logger {
-  isLevelEnabled(level: 'debug' | 'info' | 'warn' | 'error'): boolean;
 }
 
 /**

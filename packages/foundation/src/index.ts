@@ -16,6 +16,7 @@ export {
 } from './error-registry.js';
 export { ERRORS, NonRetryableError, RateLimitedError } from './errors.js';
 export { Lifecycle, type LifecycleSteps, type Service, type ServiceState } from './lifecycle.js';
+export { type LevelledLogger, type LineSink, type LogLevel, loggerOver } from './logger.js';
 export {
   anyOption,
   booleanOption,

@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from '@millrace/foundation';
+import { type Clock, StoreLook, systemClock } from '@millrace/foundation';
+import type { QueuesView } from '../model.js';
 import type { WorkerPool } from '../pool/worker-pool.js';
 import { DURATION_BOUNDS_MS, type Histogram } from '../rules/histogram.js';
 import type { StoreViews } from '../store-views.js';
@@ -9,7 +10,6 @@ import {
   RESOURCE_GAUGES,
   STORE_GAUGES,
 } from './catalogue.js';
-import { QueuesLook } from './queues-look.js';
 import { type MetricsRegistry, ReadMetric, type Sample } from './read-metric.js';
 
 /** What metrics look at: a BulkActionEngine, or the parts of one. */
@@ -48,7 +48,7 @@ export function registerMetrics(
   engine: MeasuredEngine,
   { storeWaitMs = STORE_WAIT_MS, clock = systemClock }: MetricsOptions = {},
 ): () => void {
-  const look = new QueuesLook({ views: engine.store.views, clock, waitMs: storeWaitMs });
+  const look = new StoreLook({ ask: () => engine.store.views.queues(), clock, waitMs: storeWaitMs });
   const metrics = [...poolMetrics(engine), ...storeMetrics(look)];
   const unregister = () => {
     for (const metric of metrics) metric.remove(registry);
@@ -84,7 +84,7 @@ function poolMetrics({ pool, config }: MeasuredEngine): readonly ReadMetric[] {
 }
 
 /** Of several processes the greatest: all of them see the same store. */
-function storeMetrics(look: QueuesLook): readonly ReadMetric[] {
+function storeMetrics(look: StoreLook<QueuesView>): readonly ReadMetric[] {
   const gauges = STORE_GAUGES.map(
     ({ name, help, read }) =>
       new ReadMetric({ name, help, type: 'gauge', aggregator: 'max' }, async () => {

@@ -1,11 +1,4 @@
-import { type Logger, silentLogger } from '@millrace/foundation';
-
-type Level = 'debug' | 'info' | 'warn' | 'error';
-
-/** What pino and its kind can tell besides. */
-interface LevelledLogger extends Logger {
-  isLevelEnabled?(level: Level): boolean;
-}
+import { type LevelledLogger, type LogLevel, silentLogger } from '@millrace/foundation';
 
 /**
  * Writes a line; a logger that throws (on a hostile error, say) ends nothing.
@@ -16,7 +9,7 @@ interface LevelledLogger extends Logger {
  */
 export function report(
   log: LevelledLogger,
-  level: Level,
+  level: LogLevel,
   fields: object | (() => object),
   message: string,
 ): void {
