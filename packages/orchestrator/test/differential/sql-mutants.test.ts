@@ -30,11 +30,11 @@ const MUTANTS: readonly (readonly [mistake: string, name: string, right: string,
   ['any route is claimed', 'claim', "AND o.event_type = split_part(r.route, '.', 2)", ''],
   [
     'another body is no conflict',
-    'accept',
+    'accept_known',
     "WHEN h.body_hash = g.body_hash THEN 'known'",
     "WHEN true THEN 'known'",
   ],
-  ['the key of a running operation expires', 'accept', 'WHERE h.ended_at IS NOT NULL AND', 'WHERE'],
+  ['the key of a running operation expires', 'accept_known', 'WHERE h.ended_at IS NOT NULL AND', 'WHERE'],
   [
     'a backing is not told of a cancellation',
     'cancel',
