@@ -29,7 +29,7 @@ const LUA_CHANGES: readonly (readonly [file: string, before: string, after: stri
     "      if g then\n        g.nextSaves = (g.nextSaves or 0) + 1\n        redis.call('HINCRBY', base .. 'next', key, 1)\n        redis.call('HSET', base .. 'g:' .. key, 'nextNote', 'added')\n",
   ],
   [
-    'saving',
+    'records',
     "    redis.call('SET', base .. 'state', mpack(S))\n",
     "    S.nextSaves = (S.nextSaves or 0) + 1\n    redis.call('HINCRBY', base .. 'next', '', 1)\n    redis.call('SET', base .. 'state', mpack(S))\n",
   ],
