@@ -37,8 +37,8 @@ const PAGES = ['embedded', 'redis-and-postgres', 'strangers', 'empty', 'away', '
 const filesOf = (names: readonly string[]) => names.map((name) => `test/**/${name}.serial.test.ts`);
 
 /**
- * `npm test` runs the patient ones and pages beside other runs, then the waiting ones, then the others alone. By hand it is all of them, one
- * after the other.
+ * `npm test` runs the patient ones beside other runs, then pages, then the waiting ones, then the others alone. By hand it is all of
+ * them, one after the other.
  */
 const { MILLRACE_SERIAL } = process.env;
 const GROUPS: Readonly<Record<string, string[]>> = {

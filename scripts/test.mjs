@@ -57,27 +57,23 @@ const SERIAL = ['--config', 'vitest.serial.config.ts'];
 const CHAOS = [...SERIAL, '--project', 'chaos'];
 
 /**
- * Rows of runs side by side, since each leaves the machine idle for a part of its time: while it starts, waits for a server or a browser, or
- * counts lines. What judges time, if only in seconds, wants quiet: it comes after them.
+ * Rows of runs side by side, since each leaves the machine idle for a part of its time: while it starts, waits for a server, or counts
+ * lines. A browser takes all that there is, and what judges time, if only in seconds, wants quiet: they come after them.
  */
 async function tests(addresses) {
   const parallel = (group) => ({ ...addresses, MILLRACE_PARALLEL: group });
   const serial = (group) => ({ ...addresses, MILLRACE_SERIAL: group });
   const shown = async () => {
     await step('parallel tests and coverage', vitest('parallel', ['--coverage'], parallel('counted')));
-    await step('pages', vitest('pages', SERIAL, serial('pages')));
+    await step('patient tests', vitest('patient', SERIAL, serial('patient')));
   };
-  const shownAtTheirEnd = [
-    async () => {
-      await staticChecks();
-      await step('repeating tests', vitest('repeating', [], parallel('repeating'), false));
-    },
-    async () => {
-      await step('chaos', vitest('chaos', CHAOS, addresses, false));
-      await step('patient tests', vitest('patient', SERIAL, serial('patient'), false));
-    },
-  ];
-  await Promise.all([shown(), ...shownAtTheirEnd.map((row) => row())]);
+  const shownAtItsEnd = async () => {
+    await staticChecks();
+    await step('repeating tests', vitest('repeating', [], parallel('repeating'), false));
+  };
+  const chaos = () => step('chaos', vitest('chaos', CHAOS, addresses, false));
+  await Promise.all([shown(), shownAtItsEnd(), chaos()]);
+  await step('pages', vitest('pages', SERIAL, serial('pages')));
   await step('waiting tests', vitest('waiting', SERIAL, serial('waiting')));
   await step('serial tests', vitest('serial', SERIAL, serial('alone')));
 }
