@@ -63,7 +63,7 @@ const parked = (keys: readonly string[]): readonly Command[] => [
   reserve(2, 10),
 ];
 
-/** Both groups of a tenant that may start no more for now get jobs: the one that has run dry, and one that is new. */
+/** Both groups of a tenant that may start no more for now get jobs: one that is empty, and one that is new. */
 const heldBack = (patch: TenantPatch): readonly Command[] => [
   alive(10),
   { kind: 'create', definition: group('a/two') },
