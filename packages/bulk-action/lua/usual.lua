@@ -1,6 +1,7 @@
 -- purpose:   groups whose jobs nothing unusual concerns, as lists of their fields in the order in which scopes.lua writes them: read and
 --            written in two thirds of the time of a record.
--- guarantee: what stands behind those fields stays as it was read. Nobody has the same group as a record before `saveUsual`.
+-- guarantee: what stands behind those fields stays as it was read. Nobody changes the same group as a record before `saveUsual`; who has
+--            looked at it as one reads it anew afterwards.
 -- defines:   the places of fields (in upper case; those of a tenant that is kept with its group begin with T_), G_OWNER (that tenant, as a
 --            list, when it is), G_LEVEL, G_TRACE, usualGroup(key) → list, nil for none, false for one that is not usual, touchUsual(key, g),
 --            saveUsual().
@@ -68,6 +69,8 @@ do
       if g[G_OWNER] then value = value .. pack(ALONE, unpack(g[G_OWNER], 1, T_WF)) end
       values[n + 1], values[n + 2] = key, value .. g[G_REST]
       n = n + 2
+      groups[key] = nil
+      if g[G_OWNER] then tenants[g[G_TENANT]] = nil end
     end
     read, touched = {}, {}
     if n > 0 then inPieces('HSET', groupsKey, values) end
