@@ -68,7 +68,12 @@ export function projects(include: string[], exclude: string[]) {
  * Flags of Node for processes that run tests. The embedded PostgreSQL runs there for seconds: compiling it a second time, for speed, costs
  * more than it gains. Nor are there cores to spare for threads that collect garbage.
  */
-export const SHORT_LIVED = ['--liftoff-only', '--single-threaded-gc'];
+export const SHORT_LIVED = [
+  '--liftoff-only',
+  '--single-threaded-gc',
+  '--min-semi-space-size=16',
+  '--max-semi-space-size=64',
+];
 
 export const shared = {
   plugins: [standardDecorators()],

@@ -1,9 +1,14 @@
 import { defineConfig } from 'vitest/config';
 import { inAllRooms, LongFirst, projects, SHORT_LIVED, serialTests, shared } from './vitest.config.ts';
 
-/** These need the build, servers or processes of their own, but judge no time and no memory. */
+/** These run what users run, from the build: programs of the documentation, the command line, packages as they are packed. */
+const COMMANDS = [
+  ...['snippets', 'examples', 'nestjs/packed', 'nestjs/versions', 'facade'],
+  ...['process/readme', 'process/cli', 'process/watch', 'compose/load-app', 'process/packed'],
+];
+
+/** These need servers or processes of their own, but judge no time and no memory. */
 const PATIENT = [
-  ...['bench', 'congestion-service', 'snippets', 'examples', 'nestjs/packed', 'nestjs/versions', 'facade'],
   ...['pglite/process', 'redis/restart', 'redis-cluster', 'sandbox', 'tcp-proxy'],
   ...[
     'postgres-server',
@@ -14,9 +19,8 @@ const PATIENT = [
     'owned-folder',
     'process-table',
   ],
-  ...['process/readme', 'process/cli', 'process/watch', 'compose/load-app', 'process/packed'],
-  // The smoke runs of these benchmarks.
-  ...['outbox', 'orchestrator'],
+  // The smoke runs of benchmarks.
+  ...['bench', 'congestion-service', 'outbox', 'orchestrator'],
 ];
 
 /** These wait for servers that they have stopped, and judge how long everybody else waits, in seconds. */
@@ -37,11 +41,12 @@ const PAGES = ['embedded', 'redis-and-postgres', 'strangers', 'empty', 'away', '
 const filesOf = (names: readonly string[]) => names.map((name) => `test/**/${name}.serial.test.ts`);
 
 /**
- * `npm test` runs the patient ones beside other runs, then pages, then the waiting ones, then the others alone. By hand it is all of
+ * `npm test` runs commands and the patient ones beside other runs, then pages, then the waiting ones, then the others alone. By hand it is all of
  * them, one after the other.
  */
 const { MILLRACE_SERIAL } = process.env;
 const GROUPS: Readonly<Record<string, string[]>> = {
+  commands: filesOf(COMMANDS),
   patient: filesOf(PATIENT),
   waiting: filesOf(WAITING),
   pages: filesOf(PAGES),

@@ -58,21 +58,26 @@ const CHAOS = [...SERIAL, '--project', 'chaos'];
 
 /**
  * Rows of runs side by side, since each leaves the machine idle for a part of its time: while it starts, waits for a server, or counts
- * lines. A browser takes all that there is, and what judges time, if only in seconds, wants quiet: they come after them.
+ * lines. A row that is done takes the next of those that are left. A browser takes all that there is, and what judges time, if only in
+ * seconds, wants quiet: they come after them.
  */
 async function tests(addresses) {
   const parallel = (group) => ({ ...addresses, MILLRACE_PARALLEL: group });
   const serial = (group) => ({ ...addresses, MILLRACE_SERIAL: group });
-  const shown = async () => {
-    await step('parallel tests and coverage', vitest('parallel', ['--coverage'], parallel('counted')));
-    await step('patient tests', vitest('patient', SERIAL, serial('patient')));
-  };
-  const shownAtItsEnd = async () => {
+  const counted = () =>
+    step('parallel tests and coverage', vitest('parallel', ['--coverage'], parallel('counted')));
+  const repeating = async () => {
     await staticChecks();
     await step('repeating tests', vitest('repeating', [], parallel('repeating'), false));
   };
   const chaos = () => step('chaos', vitest('chaos', CHAOS, addresses, false));
-  await Promise.all([shown(), shownAtItsEnd(), chaos()]);
+  const left = ['commands', 'patient'].map(
+    (group) => () => step(`${group} tests`, vitest(group, SERIAL, serial(group), false)),
+  );
+  const row = async (first) => {
+    for (let next = first; next; next = left.shift()) await next();
+  };
+  await Promise.all([counted, repeating, chaos].map(row));
   await step('pages', vitest('pages', SERIAL, serial('pages')));
   await step('waiting tests', vitest('waiting', SERIAL, serial('waiting')));
   await step('serial tests', vitest('serial', SERIAL, serial('alone')));

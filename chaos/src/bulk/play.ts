@@ -38,6 +38,8 @@ export interface Play extends JobLimits {
   readonly shortStrikes?: number;
   /** Whether throughput is measured before the faults and after: liveness mode. */
   readonly liveness?: boolean;
+  /** What runs the jobs whose speed is measured; one that no refusal has slowed unless given. */
+  readonly probedType?: string;
   /** Whether the faults must bring about stale settlements. */
   readonly staleExpected?: boolean;
   /** How late the ledger may be told of a start. */
@@ -80,6 +82,7 @@ export async function runPlay(play: Play, context: ScenarioContext): Promise<Ver
       ms: PROBE_MS * scale,
       ledger: ledgerPath,
       rng: rng.fork(name),
+      type: play.probedType,
     });
 
   const before = liveness ? await probe('before') : undefined;

@@ -4,6 +4,7 @@ import { LEAST_SHARE, type Recovery, speedOf } from '../recovery.js';
 import type { Verdict } from '../registry.js';
 import type { BulkClient } from './client.js';
 import { type PlannedGroup, planJob } from './plan.js';
+import { PROBE_TYPE } from './settings.js';
 
 /** Easy work that nothing but the workers holds back, and how fast it went. */
 export interface Probe {
@@ -21,17 +22,17 @@ const ENDS_WITHIN_MS = 60_000;
 /**
  * Measures how fast the workers are now.
  * @param client - hands the work in.
- * @param parts - name of the group, worker slots, how long it should take, the ledger, and randomness for the steps.
+ * @param parts - name of the group, worker slots, how long it should take, the ledger, randomness for the steps, and what runs the jobs.
  */
 export async function measure(
   client: BulkClient,
-  parts: { name: string; slots: number; ms: number; ledger: string; rng: Rng },
+  parts: { name: string; slots: number; ms: number; ledger: string; rng: Rng; type?: string | undefined },
 ): Promise<Probe> {
-  const { name, slots, ledger, rng } = parts;
+  const { name, slots, ledger, rng, type = PROBE_TYPE } = parts;
   const ms = Math.max(JOB_MS_MIN, Math.round((slots * 1000) / PER_SECOND));
   const rounds = Math.max(ROUNDS_MIN, Math.round(parts.ms / ms));
   const jobs = Array.from({ length: slots * rounds }, (_, index) =>
-    planJob(`j${index}`, { does: 'works', ms }),
+    planJob(`j${index}`, { does: 'works', ms, type }),
   );
   const group: PlannedGroup = { input: { id: name }, jobs };
   await client.submitGroup(group, rng, jobs.length);

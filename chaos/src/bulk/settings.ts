@@ -5,6 +5,9 @@ import type { DeathsBrief } from './steps.js';
 /** What every job of these scenarios is run by. */
 export const PROCESSOR_TYPE = 'chaos';
 
+/** What the jobs are run by whose speed is measured: no refusal of others slows them. */
+export const PROBE_TYPE = 'chaos-probe';
+
 /** What jobs are run by whose tries have no time; they have fewer of them, too. */
 export const IMPATIENT_TYPE = 'chaos-impatient';
 export const IMPATIENT_TIMEOUT_MS = 150;

@@ -17,6 +17,7 @@ import {
   IMPATIENT_RETRIES,
   IMPATIENT_TIMEOUT_MS,
   IMPATIENT_TYPE,
+  PROBE_TYPE,
   PROCESSOR_TYPE,
   type WorkerBrief,
 } from '../bulk/settings.js';
@@ -97,6 +98,7 @@ function processJob(job: GivenJob, context: JobContext): unknown {
 
 const processors: JobProcessor<never, unknown>[] = [
   { type: PROCESSOR_TYPE, process: processJob },
+  { type: PROBE_TYPE, process: processJob },
   {
     type: IMPATIENT_TYPE,
     timeoutMs: IMPATIENT_TIMEOUT_MS,

@@ -4,6 +4,7 @@ import { CalledService, type ServiceAnswer } from '../bulk/called-service.js';
 import type { Evidence } from '../bulk/evidence.js';
 import { type Plan, planJob } from '../bulk/plan.js';
 import { planFor, runPlay, type Storm } from '../bulk/play.js';
+import { PROCESSOR_TYPE } from '../bulk/settings.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 import { some } from '../some.js';
 
@@ -47,6 +48,7 @@ async function run(context: ScenarioContext): Promise<Verdict[]> {
       storm: () => outage(service, scale < 1 ? SHORT_JOBS : JOBS),
       shortStrikes: 1,
       liveness: true,
+      probedType: PROCESSOR_TYPE,
       judge: (evidence) =>
         judge(evidence, service.answers, { backoffMs: throttleBackoffMs, slots: workers * SLOTS }),
     },

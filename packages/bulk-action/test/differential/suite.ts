@@ -60,7 +60,7 @@ export function differential(pair: Pair, file: string): void {
       async () => {
         const own = seeds.filter((_, at) => at % PARTS === part);
         expect(own.length).toBeGreaterThan(0);
-        await expectNone(await firstFinding(pair, own, tally));
+        await expectNone(await firstFinding(pair, own, { tally }));
       },
       TIMEOUT_MS,
     );
@@ -83,11 +83,15 @@ export function differential(pair: Pair, file: string): void {
     });
 }
 
-/** Runs the sequences of these seeds until two answers differ. */
+/**
+ * Runs the sequences of these seeds until two answers differ.
+ * @param tally - told what they meet.
+ * @param atOnce - one where a difference is near: those that have begun are run to their end.
+ */
 export async function firstFinding(
   pair: Pair,
   seeds: readonly number[],
-  tally?: Tally,
+  { tally, atOnce = AT_ONCE }: { readonly tally?: Tally; readonly atOnce?: number } = {},
 ): Promise<Finding | undefined> {
   const left = seeds.values();
   let found: Finding | undefined;
@@ -98,6 +102,6 @@ export async function firstFinding(
       if (found) return;
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: atOnce }, work));
   return found;
 }
