@@ -40,37 +40,54 @@ const PAGES = ['embedded', 'redis-and-postgres', 'strangers', 'empty', 'away', '
 
 const filesOf = (names: readonly string[]) => names.map((name) => `test/**/${name}.serial.test.ts`);
 
-/**
- * `npm test` runs commands and the patient ones beside other runs, then pages, then the waiting ones, then the others alone. By hand it is all of
- * them, one after the other.
- */
-const { MILLRACE_SERIAL } = process.env;
-const GROUPS: Readonly<Record<string, string[]>> = {
-  commands: filesOf(COMMANDS),
-  patient: filesOf(PATIENT),
-  waiting: filesOf(WAITING),
-  pages: filesOf(PAGES),
+/** Groups of files, and how many of them run at once: more of those that wait for a part of their time. */
+const GROUPS = {
+  commands: { include: filesOf(COMMANDS), workers: 2 },
+  patient: { include: filesOf(PATIENT), workers: 2 },
+  pages: { include: filesOf(PAGES), workers: 3 },
+  waiting: { include: filesOf(WAITING), workers: 4 },
+  alone: { include: [serialTests], workers: 1 },
 };
-/** Of those that wait for a part of their time. */
-const WORKERS: Readonly<Record<string, number>> = { waiting: 4, pages: 3 };
-const group = GROUPS[MILLRACE_SERIAL ?? ''];
-const include = group ?? [serialTests];
-const exclude = MILLRACE_SERIAL === 'alone' ? Object.values(GROUPS).flat() : [];
+const others = [GROUPS.commands, GROUPS.patient, GROUPS.pages, GROUPS.waiting].flatMap(
+  ({ include }) => include,
+);
+
+/**
+ * `npm test` runs commands and the patient ones beside other runs, and then, one after the other, those that want quiet. By hand it is all
+ * of them, file after file.
+ */
+const RUNS: Readonly<Record<string, readonly (keyof typeof GROUPS)[]>> = {
+  commands: ['commands'],
+  patient: ['patient'],
+  quiet: ['pages', 'waiting', 'alone'],
+};
+const { MILLRACE_SERIAL = '' } = process.env;
+const groups = RUNS[MILLRACE_SERIAL];
 
 /** The test kit puts others in the place of modules, which it must then load itself; chaos is a run of its own. */
 const APART = ['packages/testkit/**', 'chaos/**'];
-const byRoom = projects(include, exclude).map((project) =>
-  project.test.name === 'testkit' ? { ...project, test: { ...project.test, isolate: true } } : project,
-);
+const roomsWith = (include: string[]) =>
+  projects(include, []).map((project) =>
+    project.test.name === 'testkit' ? { ...project, test: { ...project.test, isolate: true } } : project,
+  );
+const ofTestkit = roomsWith(GROUPS.patient.include).filter(({ test }) => test.name === 'testkit');
 
-/** Projects run one after the other, and each loads everything anew: what `npm test` runs together is one project. */
-const ofGroup = [
-  {
+/** Each project loads everything anew: what runs together is one. */
+const projectOf = (name: keyof typeof GROUPS, groupOrder: number) => {
+  const { include, workers } = GROUPS[name];
+  const exclude = name === 'alone' ? inAllRooms(others) : [];
+  return {
     extends: true as const,
-    test: { name: 'group', include: inAllRooms(include), exclude: [...APART, ...inAllRooms(exclude)] },
-  },
-  ...byRoom.filter((project) => project.test.name === 'testkit'),
-];
+    test: {
+      name,
+      include: inAllRooms(include),
+      exclude: [...APART, ...exclude],
+      fileParallelism: workers > 1,
+      maxWorkers: workers,
+      sequence: { groupOrder },
+    },
+  };
+};
 
 /** Tests about real time and real processes. */
 export default defineConfig({
@@ -80,10 +97,12 @@ export default defineConfig({
     isolate: false,
     execArgv: SHORT_LIVED,
     experimental: { fsModuleCache: true },
-    projects: MILLRACE_SERIAL ? ofGroup : byRoom,
+    projects: groups
+      ? [...groups.map(projectOf), ...(groups.includes('patient') ? ofTestkit : [])]
+      : roomsWith([serialTests]),
     sequence: { sequencer: LongFirst },
-    fileParallelism: group !== undefined,
-    maxWorkers: group ? (WORKERS[MILLRACE_SERIAL ?? ''] ?? 2) : 1,
+    fileParallelism: false,
+    maxWorkers: 1,
     // Of the few that say they may run side by side.
     maxConcurrency: 2,
     testTimeout: 60_000,

@@ -78,9 +78,7 @@ async function tests(addresses) {
     for (let next = first; next; next = left.shift()) await next();
   };
   await Promise.all([counted, repeating, chaos].map(row));
-  await step('pages', vitest('pages', SERIAL, serial('pages')));
-  await step('waiting tests', vitest('waiting', SERIAL, serial('waiting')));
-  await step('serial tests', vitest('serial', SERIAL, serial('alone')));
+  await step('pages and serial tests', vitest('quiet', SERIAL, serial('quiet')));
 }
 
 /** Each uses one core for a part of its time only. */

@@ -7,6 +7,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     protection: 'retry ends after its retries',
     scenario: 'abort-storm',
     seed: 7,
+    full: true,
     file: 'packages/async-utils/src/retry.ts',
     takenOut: 'if (attempt > retries)',
     instead: 'if (false)',
