@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { wait } from '@millrace/async-utils';
-import type { Ledger } from '@millrace/testkit';
+import type { Ledger } from '@millrace/testkit/ledger';
 
 /** What every process of a crew is. */
 export interface CrewParts {

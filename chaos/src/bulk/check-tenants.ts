@@ -1,5 +1,5 @@
 import type { GroupView } from '@millrace/bulk-action';
-import type { LedgerEntry } from '@millrace/testkit';
+import type { LedgerEntry } from '@millrace/testkit/ledger';
 import type { Verdict } from '../registry.js';
 import { some } from '../some.js';
 import type { Evidence } from './evidence.js';

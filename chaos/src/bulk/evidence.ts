@@ -1,5 +1,5 @@
 import type { GroupResult, GroupView, JobView, QueuesView } from '@millrace/bulk-action';
-import { readLedger } from '@millrace/testkit';
+import { readLedger } from '@millrace/testkit/ledger';
 import { Redis } from 'ioredis';
 import type { BulkClient } from './client.js';
 import { jobName, type Plan } from './plan.js';

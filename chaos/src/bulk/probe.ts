@@ -1,5 +1,5 @@
 import type { Rng } from '@millrace/foundation';
-import { readLedger } from '@millrace/testkit';
+import { readLedger } from '@millrace/testkit/ledger';
 import { LEAST_SHARE, type Recovery, speedOf } from '../recovery.js';
 import type { Verdict } from '../registry.js';
 import type { BulkClient } from './client.js';

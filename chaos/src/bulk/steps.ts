@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Rng } from '@millrace/foundation';
-import type { Ledger } from '@millrace/testkit';
+import type { Ledger } from '@millrace/testkit/ledger';
 
 /** What a worker process does: its calls of the store in the order of a job's life, and its own work between them. */
 export const DEEDS = [

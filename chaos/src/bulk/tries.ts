@@ -1,4 +1,4 @@
-import { type LedgerEntry, readLedger } from '@millrace/testkit';
+import { type LedgerEntry, readLedger } from '@millrace/testkit/ledger';
 
 /** One execution of a job, as its processor wrote it down. */
 export interface Try {

@@ -1,5 +1,5 @@
 import type { BulkStore, Settlement } from '@millrace/bulk-action';
-import type { Ledger } from '@millrace/testkit';
+import type { Ledger } from '@millrace/testkit/ledger';
 import { nameOf } from './witness.js';
 
 /** Earlier settlements that are sent once more with every call, at most. */

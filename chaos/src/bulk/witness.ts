@@ -1,5 +1,5 @@
 import type { BulkStore, Leases } from '@millrace/bulk-action';
-import type { Ledger } from '@millrace/testkit';
+import type { Ledger } from '@millrace/testkit/ledger';
 import { jobName } from './plan.js';
 
 /** What the ledger calls the job of a lease or a settlement. */

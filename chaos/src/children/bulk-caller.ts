@@ -6,7 +6,7 @@
 
 import { wait } from '@millrace/async-utils';
 import { toWorkError } from '@millrace/foundation';
-import { openLedger } from '@millrace/testkit';
+import { openLedger } from '@millrace/testkit/ledger';
 import { openEngine } from '../bulk/open-engine.js';
 import { type CallerBrief, PROCESSOR_TYPE } from '../bulk/settings.js';
 

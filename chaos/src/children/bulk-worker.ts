@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { wait } from '@millrace/async-utils';
 import type { BulkStore, JobContext, JobProcessor } from '@millrace/bulk-action';
 import { NonRetryableError, RateLimitedError } from '@millrace/foundation';
-import { openLedger } from '@millrace/testkit';
+import { openLedger } from '@millrace/testkit/ledger';
 import { BAD_DEEDS, type NoteEnd } from '../bulk/bad-deeds.js';
 import { countingAggregator } from '../bulk/counting-aggregator.js';
 import { openEngine } from '../bulk/open-engine.js';

@@ -6,7 +6,7 @@
  */
 
 import { pLimit, wait } from '@millrace/async-utils';
-import { readLedger } from '@millrace/testkit';
+import { readLedger } from '@millrace/testkit/ledger';
 import { type FollowParts, follow, Stopped, untilAnswered } from '../outbox/follow.js';
 import { openOutbox, serveParent } from '../outbox/open-outbox.js';
 import { type PlannedBatch, storied } from '../outbox/plan.js';

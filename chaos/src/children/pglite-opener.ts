@@ -2,7 +2,7 @@
 
 import { toWorkError } from '@millrace/foundation';
 import { PgliteDatabase } from '@millrace/postgres';
-import { openLedger } from '@millrace/testkit';
+import { openLedger } from '@millrace/testkit/ledger';
 
 const [dataDir = '', ledgerPath = '', owner = ''] = process.argv.slice(2);
 const ledger = openLedger(ledgerPath);

@@ -7,7 +7,7 @@
 import { wait } from '@millrace/async-utils';
 import { ERRORS } from '@millrace/foundation';
 import { PgliteDatabase } from '@millrace/postgres';
-import { readLedger } from '@millrace/testkit';
+import { readLedger } from '@millrace/testkit/ledger';
 import { ENDED } from '../outbox/all-ended.js';
 import { openOutboxOn, serveParent } from '../outbox/open-outbox.js';
 import type { PlannedBatch } from '../outbox/plan.js';

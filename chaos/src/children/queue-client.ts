@@ -4,7 +4,7 @@
  */
 
 import { RedisQueue } from '@millrace/runtime/redis';
-import { openLedger } from '@millrace/testkit';
+import { openLedger } from '@millrace/testkit/ledger';
 
 const [role, name, url = '', path = '', maxSize, count] = process.argv.slice(2);
 const ledger = openLedger(path);

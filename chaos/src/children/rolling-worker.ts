@@ -6,7 +6,7 @@
 import { wait } from '@millrace/async-utils';
 import type { BulkActionEngine, JobContext } from '@millrace/bulk-action';
 import type { TransactionalContext } from '@millrace/outbox';
-import { openLedger } from '@millrace/testkit';
+import { openLedger } from '@millrace/testkit/ledger';
 import { KEY_PREFIX } from '../bulk/settings.js';
 import { rollingDag } from '../rolling/dag.js';
 import { loadFrom } from '../rolling/release.js';

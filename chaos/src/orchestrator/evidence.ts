@@ -1,5 +1,5 @@
 import type { Outcome } from '@millrace/orchestrator';
-import { type LedgerEntry, readLedger } from '@millrace/testkit';
+import { type LedgerEntry, readLedger } from '@millrace/testkit/ledger';
 import { asking } from '../outbox/asking.js';
 import { counted } from '../outbox/evidence.js';
 import type { Plan } from './plan.js';

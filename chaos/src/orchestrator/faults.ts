@@ -1,6 +1,6 @@
 import { wait } from '@millrace/async-utils';
 import type { Rng } from '@millrace/foundation';
-import { readLedger } from '@millrace/testkit';
+import { readLedger } from '@millrace/testkit/ledger';
 import { type RestartKind, restartPostgres } from '../crashing-postgres.js';
 import { asking } from '../outbox/asking.js';
 import { APPLICATION, type OrchestratorScale } from './settings.js';

@@ -5,7 +5,7 @@ import { BatchBacking } from '@millrace/orchestrator/batch';
 import { PostgresOperationStore } from '@millrace/orchestrator/postgres';
 import { Outbox } from '@millrace/outbox';
 import { PgDatabase } from '@millrace/postgres';
-import { type Ledger, openLedger } from '@millrace/testkit';
+import { type Ledger, openLedger } from '@millrace/testkit/ledger';
 import { openDoor, portOf } from './door.js';
 import { ErrandBacking } from './errands.js';
 import { Performer } from './perform.js';

@@ -2,7 +2,7 @@ import { wait } from '@millrace/async-utils';
 import { type Command, type InlineContext, inline, type Routes } from '@millrace/orchestrator';
 import { batch } from '@millrace/orchestrator/batch';
 import { type DagDefinition, defineDag, task } from '@millrace/outbox';
-import type { Ledger } from '@millrace/testkit';
+import type { Ledger } from '@millrace/testkit/ledger';
 import { DOMAIN, type WorkEvent, type WorkPayload } from './plan.js';
 import type { AtStep } from './stepped-store.js';
 import { INSERT_EFFECT } from './tables.js';

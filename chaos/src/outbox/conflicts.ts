@@ -1,6 +1,6 @@
 import { wait } from '@millrace/async-utils';
 import type { Rng } from '@millrace/foundation';
-import type { LedgerEntry } from '@millrace/testkit';
+import type { LedgerEntry } from '@millrace/testkit/ledger';
 import type { Verdict } from '../registry.js';
 import { some } from '../some.js';
 import type { CrossedPair } from './conflict-plan.js';

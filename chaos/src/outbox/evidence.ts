@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type LedgerEntry, readLedger } from '@millrace/testkit';
+import { type LedgerEntry, readLedger } from '@millrace/testkit/ledger';
 import { asking } from './asking.js';
 import { type Plan, taskName } from './plan.js';
 

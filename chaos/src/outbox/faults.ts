@@ -1,5 +1,5 @@
 import { wait } from '@millrace/async-utils';
-import { readLedger } from '@millrace/testkit';
+import { readLedger } from '@millrace/testkit/ledger';
 import { type RestartKind, restartPostgres } from '../crashing-postgres.js';
 import type { ScenarioContext } from '../registry.js';
 import { asking } from './asking.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { wait } from '@millrace/async-utils';
 import { toWorkError } from '@millrace/foundation';
 import type { Outbox } from '@millrace/outbox';
-import type { Ledger } from '@millrace/testkit';
+import type { Ledger } from '@millrace/testkit/ledger';
 import { mendedMark } from './perform.js';
 import { type Plan, type PlannedBatch, tasksOf } from './plan.js';
 

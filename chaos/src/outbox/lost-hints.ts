@@ -1,4 +1,4 @@
-import type { LedgerEntry } from '@millrace/testkit';
+import type { LedgerEntry } from '@millrace/testkit/ledger';
 import type { Verdict } from '../registry.js';
 import { asking } from './asking.js';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type DagDefinition, defineDag, Outbox, type OutboxOptions, task } from '@millrace/outbox';
 import { type Database, PgDatabase } from '@millrace/postgres';
-import { type Ledger, openLedger } from '@millrace/testkit';
+import { type Ledger, openLedger } from '@millrace/testkit/ledger';
 import { isWanted, Performer } from './perform.js';
 import type { Plan } from './plan.js';
 import { TRIES } from './scripts.js';

@@ -4,7 +4,7 @@ import { wait } from '@millrace/async-utils';
 import { NonRetryableError } from '@millrace/foundation';
 import type { AddedTask, TaskContext, TransactionalContext } from '@millrace/outbox';
 import { isSqlError } from '@millrace/postgres';
-import type { Ledger } from '@millrace/testkit';
+import type { Ledger } from '@millrace/testkit/ledger';
 import { changeAccounts } from './accounts.js';
 import { taskName } from './plan.js';
 import type { BatchPayload, TaskScript } from './scripts.js';

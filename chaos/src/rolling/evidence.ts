@@ -1,5 +1,5 @@
 import type { GroupView } from '@millrace/bulk-action';
-import { type LedgerEntry, readLedger } from '@millrace/testkit';
+import { type LedgerEntry, readLedger } from '@millrace/testkit/ledger';
 import { Redis } from 'ioredis';
 import type { StoredKey } from '../bulk/evidence.js';
 import { KEY_PREFIX } from '../bulk/settings.js';

@@ -1,6 +1,6 @@
 import { wait } from '@millrace/async-utils';
 import type { DeadLetter, Outcome, SettleAnswer, Settlement } from '@millrace/bulk-action';
-import { readLedger } from '@millrace/testkit';
+import { readLedger } from '@millrace/testkit/ledger';
 import { ABORT_GRACE_MS, BAD_DEEDS, badJob } from '../bulk/bad-deeds.js';
 import {
   checkCodes,

@@ -1,5 +1,5 @@
 import { RedisKeyBuilder } from '@millrace/bulk-action';
-import { readLedger } from '@millrace/testkit';
+import { readLedger } from '@millrace/testkit/ledger';
 import { mostInWindow } from '../bulk/check-limits.js';
 import { mastersOf, openClusterWorld, SHARDS } from '../bulk/cluster-world.js';
 import { gatherEvidence } from '../bulk/evidence.js';

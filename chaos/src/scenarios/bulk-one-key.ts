@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { type LedgerEntry, readLedger } from '@millrace/testkit';
+import { type LedgerEntry, readLedger } from '@millrace/testkit/ledger';
 import { type Evidence, gatherEvidence } from '../bulk/evidence.js';
 import { jobName, type Plan, type PlannedGroup, planJob } from '../bulk/plan.js';
 import { checkAll } from '../bulk/play.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { wait } from '@millrace/async-utils';
 import type { BulkActionConfig } from '@millrace/bulk-action';
 import type { Rng } from '@millrace/foundation';
-import { readLedger } from '@millrace/testkit';
+import { readLedger } from '@millrace/testkit/ledger';
 import {
   checkAddedUpOnce,
   checkCancelled,

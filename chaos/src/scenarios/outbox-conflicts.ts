@@ -1,4 +1,4 @@
-import { readLedger } from '@millrace/testkit';
+import { readLedger } from '@millrace/testkit/ledger';
 import { checkAccounts } from '../outbox/accounts.js';
 import { allEnded } from '../outbox/all-ended.js';
 import { asking } from '../outbox/asking.js';

@@ -1,5 +1,5 @@
 import { wait } from '@millrace/async-utils';
-import { readLedger } from '@millrace/testkit';
+import { readLedger } from '@millrace/testkit/ledger';
 import { asking } from '../outbox/asking.js';
 import { checkEndedOnce, checkNoLoss, checkNothingLeft, checkRefusals } from '../outbox/check-batches.js';
 import { checkOneRowEach, checkOrder, checkRuns, checkStaleRefused } from '../outbox/check-effects.js';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { LedgerEntry } from '@millrace/testkit';
+import type { LedgerEntry } from '@millrace/testkit/ledger';
 import type { Verdict } from '../registry.js';
 import { some } from '../some.js';
 import type { ServerEvidence, StoredOperation } from './evidence.js';

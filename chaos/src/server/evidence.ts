@@ -5,7 +5,7 @@ import {
   resolveBulkActionConfig,
 } from '@millrace/bulk-action';
 import { openRedisStore } from '@millrace/bulk-action/redis';
-import { type LedgerEntry, readLedger } from '@millrace/testkit';
+import { type LedgerEntry, readLedger } from '@millrace/testkit/ledger';
 import { asking } from '../outbox/asking.js';
 import type { PlannedCampaign } from './plan.js';
 import { KEY_PREFIX } from './settings.js';

@@ -1,6 +1,6 @@
 import { wait } from '@millrace/async-utils';
 import type { Rng } from '@millrace/foundation';
-import { readLedger } from '@millrace/testkit';
+import { readLedger } from '@millrace/testkit/ledger';
 import type { ServerRole, ServerScale } from './settings.js';
 import type { ServerPlace, ServerWorld } from './world.js';
 

@@ -1,4 +1,4 @@
-import type { LedgerEntry } from '@millrace/testkit';
+import type { LedgerEntry } from '@millrace/testkit/ledger';
 import type { Verdict } from '../registry.js';
 import { some } from '../some.js';
 import type { FollowedGroup } from './callers.js';

@@ -4,7 +4,7 @@
 
 import { wait } from '@millrace/async-utils';
 import { defineAggregator, defineProcessor } from '@millrace/bulk-action';
-import { openLedger } from '@millrace/testkit';
+import { openLedger } from '@millrace/testkit/ledger';
 import { defineApp } from 'millrace';
 import { paymentOf } from './payments.js';
 import { SOAK_PROCESSOR } from './settings.js';
