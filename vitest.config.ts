@@ -38,14 +38,17 @@ const otherTests = MILLRACE_PARALLEL === 'counted' ? [serialTests, ...REPEATING]
 
 /** Small files with much behind them: begun last, each would have the machine to itself at the end. */
 const LONG =
-  /\/(contract\/(pglite|postgres)|redis\/(acl|differential|lost-replies)|sharding\/redis|failure\/lost-replies|batch\/batch-routes|schedules\/instances|outbox\/test\/registry|congestion\/engine-\w+|simulation|sql-mutants|bench\/test\/\w+\.serial|process\/(cli|packed|readme)\.serial|dashboard\/test\/(embedded|redis-and-postgres|away)\.serial|nestjs\/packed\.serial)\.test\.ts$/;
+  /\/(contract\/(pglite|postgres)|redis\/(acl|differential|lost-replies)|sharding\/redis|failure\/lost-replies|batch\/batch-routes|schedules\/instances|outbox\/test\/registry|congestion\/engine-\w+|simulation|sql-mutants|bench\/test\/\w+\.serial|server\/test\/failure\/backends\.serial|process\/(cli|packed|readme)\.serial|dashboard\/test\/(embedded|redis-and-postgres|away)\.serial|nestjs\/packed\.serial)\.test\.ts$/;
+
+/** Of these the two that take longest, one on each core. */
+const LONGEST = /\/dashboard\/test\/(embedded|redis-and-postgres)\.serial\.test\.ts$/;
 
 /** Vitest begins with the largest files, for want of anything better to go by. */
 export class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const rank = ({ moduleId }: TestSpecification) =>
+      LONGEST.test(moduleId) ? 0 : LONG.test(moduleId) ? 1 : 2;
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }
 }
 

@@ -7,6 +7,9 @@ const COMMANDS = [
   ...['process/readme', 'process/cli', 'process/watch', 'compose/load-app', 'process/packed'],
 ];
 
+/** The smoke runs of benchmarks. */
+const BENCHES = ['bench', 'congestion-service', 'outbox', 'orchestrator'];
+
 /** These need servers or processes of their own, but judge no time and no memory. */
 const PATIENT = [
   ...['pglite/process', 'redis/restart', 'redis-cluster', 'sandbox', 'tcp-proxy'],
@@ -19,8 +22,6 @@ const PATIENT = [
     'owned-folder',
     'process-table',
   ],
-  // The smoke runs of benchmarks.
-  ...['bench', 'congestion-service', 'outbox', 'orchestrator'],
 ];
 
 /** These wait for servers that they have stopped, and judge how long everybody else waits, in seconds. */
@@ -43,21 +44,21 @@ const filesOf = (names: readonly string[]) => names.map((name) => `test/**/${nam
 /** Groups of files, and how many of them run at once: more of those that wait for a part of their time. */
 const GROUPS = {
   commands: { include: filesOf(COMMANDS), workers: 2 },
+  benches: { include: filesOf(BENCHES), workers: 2 },
   patient: { include: filesOf(PATIENT), workers: 2 },
   pages: { include: filesOf(PAGES), workers: 3 },
   waiting: { include: filesOf(WAITING), workers: 4 },
   alone: { include: [serialTests], workers: 1 },
 };
-const others = [GROUPS.commands, GROUPS.patient, GROUPS.pages, GROUPS.waiting].flatMap(
-  ({ include }) => include,
-);
+const others = Object.entries(GROUPS).flatMap(([name, { include }]) => (name === 'alone' ? [] : include));
 
 /**
- * `npm test` runs commands and the patient ones beside other runs, and then, one after the other, those that want quiet. By hand it is all
- * of them, file after file.
+ * `npm test` runs commands, benches and the patient ones beside other runs, and then, one after the other, those that want quiet. By hand
+ * it is all of them, file after file.
  */
 const RUNS: Readonly<Record<string, readonly (keyof typeof GROUPS)[]>> = {
   commands: ['commands'],
+  benches: ['benches'],
   patient: ['patient'],
   quiet: ['pages', 'waiting', 'alone'],
 };

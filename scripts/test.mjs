@@ -71,7 +71,7 @@ async function tests(addresses) {
     await step('repeating tests', vitest('repeating', [], parallel('repeating'), false));
   };
   const chaos = () => step('chaos', vitest('chaos', CHAOS, addresses, false));
-  const left = ['commands', 'patient'].map(
+  const left = ['commands', 'benches', 'patient'].map(
     (group) => () => step(`${group} tests`, vitest(group, SERIAL, serial(group), false)),
   );
   const row = async (first) => {
