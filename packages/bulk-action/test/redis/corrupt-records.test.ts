@@ -1,21 +1,9 @@
-import { RedisConnection } from '@millrace/redis';
-import { type RedisSandbox, redisSandbox } from '@millrace/testkit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { expectConservation } from '../store-contract/conservation.js';
 import { countsOf, fill, group, Instance, jobOf, succeed } from '../store-contract/tools.js';
-import { openClocked } from './redis-fixture.js';
+import { closeRedis, openClocked, placeInRedis } from './redis-fixture.js';
 
-let sandbox: RedisSandbox;
-let connection: RedisConnection;
-let opened = 0;
-beforeAll(async () => {
-  sandbox = await redisSandbox();
-  connection = new RedisConnection({ url: sandbox.url });
-});
-afterAll(async () => {
-  await connection.stop();
-  await sandbox[Symbol.asyncDispose]();
-});
+afterAll(closeRedis);
 
 const JOBS = 12;
 const TAKEN = 8;
@@ -23,13 +11,13 @@ const RECORDS: readonly string[] = ['\u0000not a record\u00ff', '', '5', '{"id":
 
 /** Groups of 12 waiting jobs each, and somebody who writes over the record of one job. */
 async function openWaiting(keys: readonly string[]) {
-  const prefix = `${sandbox.namespace}${++opened}:`;
-  const harness = await openClocked(connection, prefix, { backpressure: { globalRps: 0 } });
+  const { connection, keyPrefix } = await placeInRedis();
+  const harness = await openClocked(connection, keyPrefix, { backpressure: { globalRps: 0 } });
   for (const key of keys) await fill(harness, group(key), JOBS);
   const instance = new Instance(harness);
   await instance.beat();
   const damage = async (key: string, jobId: string, record: string) =>
-    expect(await connection.call('HSET', [`${prefix}{0}:j:${key}`, jobId, record])).toBe(0);
+    expect(await connection.call('HSET', [`${keyPrefix}{0}:j:${key}`, jobId, record])).toBe(0);
   return { harness, instance, damage };
 }
 

@@ -1,9 +1,7 @@
-import { RedisConnection } from '@millrace/redis';
-import { redisSandbox } from '@millrace/testkit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { BulkActionConfig } from '../../src/options.js';
 import { countsOf, fill, group, Instance, job, jobs, settle, success } from '../store-contract/tools.js';
-import { openClocked } from './redis-fixture.js';
+import { closeRedis, openClocked, placeInRedis } from './redis-fixture.js';
 
 const LIMITED: BulkActionConfig = {
   backpressure: { globalRps: 0 },
@@ -12,31 +10,18 @@ const LIMITED: BulkActionConfig = {
 const UNLIMITED: BulkActionConfig = { backpressure: { globalRps: 0 } };
 
 describe('bulk-action BA-3: resources of a store that is opened with other settings', () => {
-  let sandbox: Awaited<ReturnType<typeof redisSandbox>>;
-  let connection: RedisConnection;
-  let opened = 0;
-  const prefix = () => `${sandbox.namespace}${++opened}:`;
-  const open = (keyPrefix: string, config: BulkActionConfig) => openClocked(connection, keyPrefix, config);
-
-  beforeAll(async () => {
-    sandbox = await redisSandbox();
-    connection = new RedisConnection({ url: sandbox.url });
-  });
-  afterAll(async () => {
-    await connection.stop();
-    await sandbox[Symbol.asyncDispose]();
-  });
+  afterAll(closeRedis);
 
   it('bulk-action BA-3: a limit that was taken away holds nothing back, and nothing is left in its line', async () => {
-    const keyPrefix = prefix();
-    const before = await open(keyPrefix, LIMITED);
+    const { connection, keyPrefix } = await placeInRedis();
+    const before = await openClocked(connection, keyPrefix, LIMITED);
     await fill(before, group('a/work'), 6);
     await fill(before, group('b/mails'), [...jobs(3, { processorType: 'mail' }, 'm'), job('last')]);
     const started = await new Instance(before, 'old').take();
     expect(started.map(({ jobId }) => jobId)).toEqual(['j0', 'm0', 'j1']);
     await before.close();
 
-    const after = await open(keyPrefix, UNLIMITED);
+    const after = await openClocked(connection, keyPrefix, UNLIMITED);
     for (const lease of started) await settle(after, success(lease));
     const rest = await new Instance(after, 'new').finish();
     expect(rest).toHaveLength(7);
@@ -48,12 +33,12 @@ describe('bulk-action BA-3: resources of a store that is opened with other setti
   });
 
   it('bulk-action BA-3: a limit that is new holds from the next turn on', async () => {
-    const keyPrefix = prefix();
-    const before = await open(keyPrefix, UNLIMITED);
+    const { connection, keyPrefix } = await placeInRedis();
+    const before = await openClocked(connection, keyPrefix, UNLIMITED);
     await fill(before, group('/work'), 8);
     const running = await new Instance(before, 'old').exactly(3);
     await before.close();
-    const after = await open(keyPrefix, LIMITED);
+    const after = await openClocked(connection, keyPrefix, LIMITED);
     const instance = new Instance(after, 'new');
     // What ran before came from no line: it is not counted.
     expect(await instance.take()).toHaveLength(2);

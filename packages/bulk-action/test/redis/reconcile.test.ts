@@ -1,35 +1,23 @@
-import { RedisConnection } from '@millrace/redis';
-import { type RedisSandbox, redisSandbox } from '@millrace/testkit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { expectConservation } from '../store-contract/conservation.js';
 import { HOUR_MS, keepBusy, succeed } from '../store-contract/tools.js';
-import { openClocked } from './redis-fixture.js';
+import { closeRedis, openClocked, placeInRedis } from './redis-fixture.js';
 
-let sandbox: RedisSandbox;
-let connection: RedisConnection;
-let opened = 0;
-beforeAll(async () => {
-  sandbox = await redisSandbox();
-  connection = new RedisConnection({ url: sandbox.url });
-});
-afterAll(async () => {
-  await connection.stop();
-  await sandbox[Symbol.asyncDispose]();
-});
+afterAll(closeRedis);
 
 const KEYS = ['/g', 't/a', 't/b'];
 
 /** A store whose keys a test can reach: two groups of one tenant and one of its own, with a job in every place. */
 async function openBusy() {
-  const prefix = `${sandbox.namespace}${++opened}:`;
-  const harness = await openClocked(connection, prefix, { backpressure: { globalRps: 0 } });
+  const { connection, keyPrefix } = await placeInRedis();
+  const harness = await openClocked(connection, keyPrefix, { backpressure: { globalRps: 0 } });
   const { store } = harness;
   const instance = await keepBusy(harness, KEYS);
   const call = (command: string, key: string, ...args: string[]) =>
-    connection.call(command, [`${prefix}{0}:${key}`, ...args]);
+    connection.call(command, [`${keyPrefix}{0}:${key}`, ...args]);
   /** Records are bytes: they stay in Redis, where nobody reads them as text. */
   const run = (lua: string, ...args: string[]) =>
-    connection.call('EVAL', [`local base = KEYS[1]\n${lua}`, 1, `${prefix}{0}:`, ...args]);
+    connection.call('EVAL', [`local base = KEYS[1]\n${lua}`, 1, `${keyPrefix}{0}:`, ...args]);
   const inPlace = async (key: string, place: string): Promise<string> => {
     const { items } = await store.views.jobs(key, {}, 100);
     const found = items.find((job) => job.place === place);

@@ -91,11 +91,13 @@ let opened = 0;
 async function openRedisServer() {
   const sandbox = await redisSandbox();
   const connection = new RedisConnection({ url: sandbox.url });
+  const place = () => ({ connection, keyPrefix: `${sandbox.namespace}${++opened}:` });
   return {
+    place,
     open: (config?: BulkActionConfig, scripts?: BulkScripts) =>
-      openClocked(connection, `${sandbox.namespace}${++opened}:`, config, scripts),
+      openClocked(connection, place().keyPrefix, config, scripts),
     openShards: (shards: number, config?: BulkActionConfig) =>
-      openClockedShards(connection, `${sandbox.namespace}${++opened}:`, shards, config),
+      openClockedShards(connection, place().keyPrefix, shards, config),
     async close(): Promise<void> {
       await connection.stop();
       await sandbox[Symbol.asyncDispose]();
@@ -104,6 +106,12 @@ async function openRedisServer() {
 }
 
 let server: Promise<Awaited<ReturnType<typeof openRedisServer>>> | undefined;
+
+/** Where a store can be whose keys the test reaches itself: the connection of the file, and a prefix that nobody has. */
+export async function placeInRedis(): Promise<{ connection: RedisConnection; keyPrefix: string }> {
+  server ??= openRedisServer();
+  return (await server).place();
+}
 
 /** A store on the file's own sandbox. */
 export async function openRedis(
