@@ -1,9 +1,8 @@
 import { seededRng, silentLogger } from '@millrace/foundation';
-import { ManualClock } from '@millrace/testkit';
+import { collectGarbage, ManualClock } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { expect, it } from 'vitest';
 import { TaskManager } from '../../src/lanes/task-manager.js';
-import { collectGarbage } from './collect-garbage.js';
 
 leakCheck();
 

@@ -1,7 +1,6 @@
-import { until } from '@millrace/testkit';
+import { collectGarbage, until } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { describe, expect, it } from 'vitest';
-import { collectGarbage } from './collect-garbage.js';
 import { brief, collect, Steps, startManager } from './tools.js';
 
 leakCheck();
