@@ -10,7 +10,7 @@ const COMMANDS = [
 /** The smoke runs of benchmarks. */
 const BENCHES = ['bench', 'congestion-service', 'outbox', 'orchestrator'];
 
-/** These need servers or processes of their own, but judge no time and no memory. */
+/** These need servers or processes of their own, or much memory, but judge no time. */
 const PATIENT = [
   ...['pglite/process', 'redis/restart', 'redis-cluster', 'sandbox', 'tcp-proxy'],
   ...[
@@ -21,6 +21,7 @@ const PATIENT = [
     'ledger',
     'owned-folder',
     'process-table',
+    'lanes/memory',
   ],
 ];
 
