@@ -55,7 +55,7 @@ export function requirementsDocument(covered, packageExists) {
   const lines = [
     '# Requirements and the tests that show them',
     '',
-    'Written by `npm run docs`; checked by `npm test`.',
+    'What each part was built to do, by an id that tests bear in their names. Written by `npm run docs`; checked by `npm test`.',
   ];
   for (const { part, rows } of covered) {
     if (!packageExists(part)) continue;

@@ -16,6 +16,13 @@ const SECTIONS = [
   section('async-utils', 'timeout(fn, options)', 'timeout.ts', 'TimeoutOptions'),
   section('async-utils', 'wait(ms, options)', 'wait.ts', 'WaitOptions'),
   section('async-utils', 'waitUntil(condition, options)', 'wait.ts', 'WaitUntilOptions'),
+  ownSection(
+    'async-utils',
+    'AsyncUtilsModule.forRoot(config)',
+    'nestjs/options.ts',
+    'AsyncUtilsConfig',
+    'Each is what the function of that name takes.',
+  ),
   section('runtime', 'new InMemoryQueue(config)', 'options.ts', 'QueueConfig', 'QUEUE_DEFAULTS'),
   section(
     'runtime',
@@ -60,12 +67,25 @@ const SECTIONS = [
     'ResolvedInMemorySessionStoreOptions',
     'IN_MEMORY_SESSION_STORE_DEFAULTS',
   ),
+  section('runtime', 'RuntimeModule.forRoot(options)', 'nestjs/options.ts', 'RuntimeModuleOptions'),
   section(
     'bulk-action',
     'new BulkActionEngine({ config })',
     'options.ts',
     'ResolvedBulkActionConfig',
     'BULK_ACTION_DEFAULTS',
+  ),
+  section('bulk-action', 'resources: { name: … }', 'config-sections.ts', 'ResourceConfig'),
+  section('bulk-action', 'submitBulk(group, jobs): a group', 'model.ts', 'GroupInput'),
+  section('bulk-action', 'submitBulk(group, jobs): a job', 'model.ts', 'JobInput'),
+  section('bulk-action', 'defineProcessor(processor)', 'processor.ts', 'JobProcessor'),
+  section('bulk-action', 'defineAggregator(aggregator)', 'aggregator.ts', 'Aggregator'),
+  ownSection(
+    'bulk-action',
+    'BulkActionModule.forRoot(options)',
+    'nestjs/options.ts',
+    'BulkActionModuleOptions',
+    'And all of `new BulkActionEngine({ config })`.',
   ),
   section(
     'bulk-action',
@@ -86,6 +106,17 @@ const SECTIONS = [
     'ResolvedWebPushTransportOptions',
   ),
   section('outbox', 'new Outbox(options)', 'options.ts', 'OutboxOptions', 'OUTBOX_DEFAULTS'),
+  section('outbox', 'task(definition): transactional', 'define-dag.ts', 'TransactionalTask'),
+  section('outbox', 'task(definition): external', 'define-dag.ts', 'ExternalTask'),
+  section('outbox', 'startBatch(dag, options)', 'pusher.ts', 'StartOptions'),
+  section('outbox', 'schedules.set(schedule)', 'schedules.ts', 'ScheduleInput'),
+  ownSection(
+    'outbox',
+    'OutboxModule.forRoot(options)',
+    'nestjs/options.ts',
+    'OutboxModuleOptions',
+    'And all of `new Outbox(options)`.',
+  ),
   section(
     'orchestrator',
     'new OrchestratorService(options)',
@@ -95,7 +126,33 @@ const SECTIONS = [
   ),
   section('orchestrator', 'new RouteExecutor(options)', 'options.ts', 'TryOptions', 'TRY_DEFAULTS'),
   section('orchestrator', 'inline(run, options)', 'routes.ts', 'InlineOptions'),
+  ownSection(
+    'orchestrator',
+    'bulk(toGroup, options) and batch(dag, toPayload, options)',
+    'routes.ts',
+    'RouteOptions',
+    'For `protect` see below.',
+  ),
   section('orchestrator', 'protect', 'protection/options.ts', 'ProtectionOptions', 'PROTECTION_DEFAULTS'),
+  section(
+    'orchestrator',
+    'new MemoryOperationStore(options)',
+    'memory/store.ts',
+    'MemoryOperationStoreOptions',
+  ),
+  ownSection(
+    'orchestrator',
+    'OrchestratorModule.forRoot(options)',
+    'nestjs/options.ts',
+    'OrchestratorModuleOptions',
+    'And all of `new OrchestratorService(options)`; `tries` are those of RouteExecutor.',
+  ),
+  section(
+    'orchestrator',
+    'OrchestratorModule.forRoot: where it is served',
+    'nestjs/options.ts',
+    'OrchestratorModuleShape',
+  ),
   section(
     'postgres',
     'new PgDatabase(options)',
@@ -121,6 +178,11 @@ const SECTIONS = [
 
 function section(name, title, file, type, defaults) {
   return { name, title, path: `packages/${name}/src/${file}`, type, defaults };
+}
+
+/** Only what a type adds to those it is made of, which stand elsewhere; `also` says where. */
+function ownSection(name, title, file, type, also) {
+  return { ...section(name, title, file, type), also };
 }
 
 /** Types that are a section of settings in their own right, wherever they stand. */
@@ -161,6 +223,8 @@ function findInterface(path, name) {
 const literalNames = (node) =>
   (node?.type === 'TSUnionType' ? node.types : [node]).map((type) => type?.literal?.value).filter(Boolean);
 
+const ownMembersOf = ({ file, node }) => node.body.body.map((member) => ({ file, member }));
+
 /** The members of an interface with those that it inherits, each with the file it stands in. */
 function membersOf({ file, node }) {
   const inherited = (node.extends ?? []).flatMap(({ expression, typeArguments }) => {
@@ -174,7 +238,7 @@ function membersOf({ file, node }) {
     if (expression.name === 'Omit') return membersOf(found).filter((one) => !isIn(one));
     return membersOf(found);
   });
-  const own = node.body.body.map((member) => ({ file, member }));
+  const own = ownMembersOf({ file, node });
   const named = new Set(own.map(({ member }) => member.key.name));
   return [...own, ...inherited.filter(({ member }) => !named.has(member.key.name))];
 }
@@ -246,15 +310,16 @@ function defaultText(value) {
 
 const cell = (text) => text.replaceAll('|', '\\|');
 
-function rowsOf(place, defaults, prefix = '') {
-  return membersOf(place).flatMap((one) => {
+function rowsOf(place, defaults, { isOwn = false, prefix = '' } = {}) {
+  const members = isOwn ? ownMembersOf(place) : membersOf(place);
+  return members.flatMap((one) => {
     const { file, member } = one;
     const name = member.key.name;
     const type = withoutUndefined(member.typeAnnotation?.typeAnnotation);
-    const nested = nestedIn(file, type);
+    const nested = isOwn ? undefined : nestedIn(file, type);
     const value = defaults?.[name];
     const says = commentOf(one) || (EVERYWHERE[name] ?? '');
-    if (nested) return rowsOf(nested, value, `${prefix}${name}.`);
+    if (nested) return rowsOf(nested, value, { prefix: `${prefix}${name}.` });
     const text = type ? typeText(file, type) : 'function';
     if (says === '') problems.push(`${file.path}: ${place.node.id.name}.${name} has no comment`);
     return [`| \`${prefix}${name}\` | \`${cell(text)}\` | ${cell(defaultText(value))} | ${cell(says)} |`];
@@ -272,7 +337,7 @@ export async function makeReference() {
   problems = [];
   const parts = [];
   let last = '';
-  for (const { name, title, path, type, defaults } of SECTIONS) {
+  for (const { name, title, path, type, defaults, also } of SECTIONS) {
     const place = findInterface(path, type);
     if (!place) throw new Error(`${path} has no interface ${type}`);
     const built = join(root, path.replace('/src/', '/dist/').replace(/\.ts$/, '.js'));
@@ -280,9 +345,9 @@ export async function makeReference() {
     if (defaults && !values) throw new Error(`${built} exports no ${defaults}`);
     if (name !== last) parts.push(`## @millrace/${name}\n`);
     last = name;
-    parts.push(
-      `### \`${title}\`\n\n| option | type | default | |\n|---|---|---|---|\n${rowsOf(place, values).join('\n')}\n`,
-    );
+    const rows = rowsOf(place, values, { isOwn: also !== undefined }).join('\n');
+    parts.push(`### \`${title}\`\n\n| option | type | default | |\n|---|---|---|---|\n${rows}\n`);
+    if (also) parts.push(`${also}\n`);
   }
   return { text: `${HEAD}\n${parts.join('\n')}`, problems };
 }

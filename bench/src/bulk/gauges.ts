@@ -21,14 +21,13 @@ export function fixedRate({ jobs, rps, groups }: { jobs: number; rps: number; gr
   return {
     work: `${jobs.toLocaleString('en')} jobs at ${rps.toLocaleString('en')}/s, ${groups} groups`,
     readings: [
-      // 1.44 and 1.45 are published for an implementation of the same design.
       {
-        name: 'first to last start / ((n − burst) / rate); 1.44 published',
+        name: 'first to last start / ((n − burst) / rate)',
         unit: '×',
         most: 1.02,
         aim: 1.005,
       },
-      { name: 'throttles per job; 1.45 published', unit: '', most: 0.02 },
+      { name: 'throttles per job', unit: '', most: 0.02 },
     ],
     async run() {
       await flushRedis();

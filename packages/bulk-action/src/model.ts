@@ -32,7 +32,9 @@ export interface GroupInput {
   readonly tenant?: string | undefined;
   /** The fairness unit; the group's tenant unless given, and where that is '' the group itself. */
   readonly tenantId?: string | undefined;
+  /** Its share beside the other groups of its tenant (1). */
   readonly weight?: number | undefined;
+  /** Multiplies the weight: `high` by 8, `normal` by 4, `low` by 1 (`normal`). */
   readonly priorityLevel?: PriorityLevel | undefined;
   /** Starts per second. */
   readonly rps?: number | undefined;
@@ -44,6 +46,7 @@ export interface GroupInput {
   readonly timeoutMs?: number | undefined;
   /** When it stops being wanted. */
   readonly deadline?: Moment | undefined;
+  /** W3C trace context of whoever hands it in. */
   readonly traceparent?: string | undefined;
 }
 

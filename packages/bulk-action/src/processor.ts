@@ -57,6 +57,7 @@ export type ProcessorAnswer<D = unknown> =
 
 /** Runs the jobs of one type. */
 export interface JobProcessor<P = unknown, D = unknown> {
+  /** What jobs name as their `processorType`. */
   readonly type: string;
   /** The service it calls (its own type): processors that share one share its congestion. */
   readonly resource?: string | undefined;

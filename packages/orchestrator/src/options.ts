@@ -23,9 +23,9 @@ import type { Executor, OperationStore } from './ports.js';
 
 /** How long callers may wait. */
 export interface TimeBudgetOptions {
-  /** A budget below is raised to it. */
+  /** The shortest budget: a shorter one is refused (`TIME_BUDGET_OUT_OF_RANGE`), one of `Prefer: wait` raised to it. */
   readonly minMs: number;
-  /** A budget above is lowered to it. */
+  /** The longest budget: a longer one is refused, one of `Prefer: wait` lowered to it. */
   readonly maxMs: number;
   /** Of a caller who names none. */
   readonly defaultMs: number;

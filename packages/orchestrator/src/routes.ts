@@ -24,6 +24,7 @@ export type InlineHandler<P = unknown> = (command: Command<P>, context: InlineCo
 export interface RouteOptions {
   /** May be run or handed over again without harm: needed for hedging, and for handing over again what a backing lost. */
   readonly idempotent?: boolean | undefined;
+  /** Limits of time, rate, calls at once and failures for what it calls. */
   readonly protect?: ProtectionOptions | undefined;
 }
 

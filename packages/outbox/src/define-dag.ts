@@ -66,6 +66,7 @@ interface TaskSettings<I> {
 
 /** A task whose effect is written through `tx`: exactly once. */
 export interface TransactionalTask<P, I> extends TaskSettings<I> {
+  /** The mode of a task that names none. */
   readonly mode?: 'transactional' | undefined;
   /** Given here, or bound later by name (`@OutboxTask`). */
   readonly run?: ((context: TransactionalContext<P, I>) => unknown) | undefined;
@@ -73,7 +74,9 @@ export interface TransactionalTask<P, I> extends TaskSettings<I> {
 
 /** A task that calls other systems: at least once, with an idempotency key. */
 export interface ExternalTask<P, I> extends TaskSettings<I> {
+  /** It runs outside of a transaction. */
   readonly mode: 'external';
+  /** Given here, or bound later by name (`@OutboxTask`). */
   readonly run?: ((context: TaskContext<P, I>) => unknown) | undefined;
 }
 

@@ -17,6 +17,7 @@ export interface StartOptions {
   readonly ifEnded?: 'rerun' | undefined;
   /** '' unless given. */
   readonly tenant?: string | undefined;
+  /** W3C trace context that its tasks are told. */
   readonly traceparent?: string | undefined;
 }
 

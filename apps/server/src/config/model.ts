@@ -78,10 +78,10 @@ const Settings = z.strictObject({
   logLevel: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')
-    .describe('What the log leaves out is below it.'),
+    .describe('The lowest level that is logged: trace, debug, info, warn, error, fatal or silent.'),
   gracePeriodMs: durationMs
     .default(30_000)
-    .describe('How long work may go on after SIGTERM; the process has ended then.'),
+    .describe('How long a stop may take after SIGTERM; work has 70 % of it.'),
   startWaitMs: durationMs
     .default(30_000)
     .describe('How long a start waits for Redis and PostgreSQL to answer.'),

@@ -4,7 +4,7 @@ import { SETTINGS, type Setting } from './settings.js';
 
 const OWN_PREFIX = 'MILLRACE_';
 /** What the tests of this repository tell each other; servers that they start inherit it. */
-const OF_TESTS = /^MILLRACE_(TEST_|SIM_|DIFF_|DAG_SEED|SERIAL)/;
+const OF_TESTS = /^MILLRACE_(TEST_|SIM_|DIFF_|DAG_|RACE_|PARALLEL|SERIAL)/;
 
 /** Which server the commands ask, and with which key: no settings of a server. */
 const OF_COMMANDS = ['MILLRACE_URL', 'MILLRACE_API_KEY'];
