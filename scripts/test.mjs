@@ -96,19 +96,19 @@ const staticChecks = () =>
 async function startServers() {
   const serve = join(root, 'packages/testkit/dist/serve.js');
   const child = spawn('node', [serve], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => child.on('exit', resolve));
   const [line] = await Promise.race([
     createInterface({ input: child.stdout })
       [Symbol.asyncIterator]()
       .next()
       .then(({ value }) => [value]),
-    new Promise((resolve) => child.on('exit', () => resolve([]))),
+    ended.then(() => []),
   ]);
   if (!line) throw new Error('The servers of the tests did not start; what they said is above.');
-  const stop = () =>
-    new Promise((resolve) => {
-      child.on('exit', resolve);
-      child.stdin.end();
-    });
+  const stop = () => {
+    child.stdin.end();
+    return ended;
+  };
   return { addresses: JSON.parse(line), stop };
 }
 

@@ -23,7 +23,7 @@ const hubs = new WeakMap<AbortSignal, Hub>();
 /**
  * Calls `fn` once when the signal aborts; costs the same however many callbacks the signal has.
  * @param signal - one that has not aborted yet.
- * @param fn - must not throw.
+ * @param fn - what it throws is nobody's to catch, as with any listener; the others are called all the same.
  * @returns a function that takes it back and leaves no listener behind; calling it twice does nothing.
  */
 export function onAbort(signal: AbortSignal, fn: () => void): () => void {
@@ -42,7 +42,14 @@ function openHub(signal: AbortSignal): Hub {
   const callbacks = new Set<() => void>();
   const fire = () => {
     hubs.delete(signal);
-    for (const callback of callbacks) callback();
+    for (const callback of callbacks)
+      try {
+        callback();
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
   };
   const hub = { callbacks, fire };
   hubs.set(signal, hub);

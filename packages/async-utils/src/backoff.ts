@@ -28,9 +28,11 @@ export function exponentialBackoff(
   const { baseMs = 100, maxMs = 10_000, multiplier = 2, jitter = 0 } = options;
   checkMs('baseMs', baseMs);
   checkMs('maxMs', maxMs);
-  if (!(typeof multiplier === 'number' && multiplier >= 1)) refuse('multiplier', 'a number ≥ 1', multiplier);
+  if (!(typeof multiplier === 'number' && multiplier >= 1 && multiplier < Infinity))
+    refuse('multiplier', 'a finite number ≥ 1', multiplier);
   checkShare('jitter', jitter);
-  return (attempt) => jittered(Math.min(maxMs, baseMs * multiplier ** (attempt - 1)), jitter);
+  // The power becomes Infinity, and 0 times that is no number.
+  return (attempt) => baseMs && jittered(Math.min(maxMs, baseMs * multiplier ** (attempt - 1)), jitter);
 }
 
 /**

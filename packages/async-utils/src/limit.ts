@@ -76,7 +76,9 @@ export function pLimit(options: number | LimitOptions): LimitFunction {
   const members: Omit<LimitFunction, 'activeCount' | 'pendingCount' | 'concurrency'> = {
     run,
     map: (items, fn, given) =>
-      mapped(items, (item, index) => (given ? run(() => fn(item, index), given) : limit(fn, item, index))),
+      mapped(items, given?.signal, (item, index) =>
+        given ? run(() => fn(item, index), given) : limit(fn, item, index),
+      ),
     clearQueue: () => slots.clear(rejectOnClear ? new AbortError('The queue was cleared') : undefined),
     onIdle: () => slots.onIdle(),
   };
@@ -135,7 +137,12 @@ async function performUnder<T>(
   return abortable(() => perform(slots, hooks, fn, [signal], priority, true), signal);
 }
 
-async function mapped<I, T>(items: Iterable<I>, task: (item: I, index: number) => Promise<T>): Promise<T[]> {
+async function mapped<I, T>(
+  items: Iterable<I>,
+  signal: AbortSignal | undefined,
+  task: (item: I, index: number) => Promise<T>,
+): Promise<T[]> {
+  refuseAborted(signal);
   const tasks: Promise<T>[] = [];
   try {
     let index = 0;

@@ -86,7 +86,7 @@ function race<T, F>(
 
   const work = isFunction
     ? new Promise<T>((started) => started(input((controller as AbortController).signal)))
-    : input;
+    : Promise.resolve(input);
   work.then(
     (value) => {
       if (!open) return;

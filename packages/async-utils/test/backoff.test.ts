@@ -9,6 +9,7 @@ describe('exponentialBackoff', () => {
 
   it('stays at the cap when the power overflows', () => {
     expect(exponentialBackoff()(5000)).toBe(10_000);
+    expect(exponentialBackoff({ baseMs: 0 })(5000)).toBe(0);
   });
 
   it('jitter 1 spreads over the whole delay and never exceeds it', () => {
@@ -26,6 +27,7 @@ describe('exponentialBackoff', () => {
     [{ baseMs: -1 }, 'baseMs'],
     [{ maxMs: Number.NaN }, 'maxMs'],
     [{ multiplier: 0.5 }, 'multiplier'],
+    [{ multiplier: Infinity }, 'multiplier'],
     [{ jitter: 1.1 }, 'jitter'],
     [{ jitter: -0.1 }, 'jitter'],
   ])('refuses %o', (options, name) => {

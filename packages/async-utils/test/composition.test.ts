@@ -131,6 +131,22 @@ describe('onAbort', () => {
     expect(callbacks[0]).not.toHaveBeenCalled();
     expectNothingLeft(controller.signal);
   });
+
+  it('a callback that throws is reported, and the others are called all the same', async () => {
+    const controller = new AbortController();
+    const thrown = new Error('mine');
+    onAbort(controller.signal, () => {
+      throw thrown;
+    });
+    const waiting = wait(60_000, { signal: controller.signal });
+    const others = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    const reported = new Promise((resolve) => process.once('uncaughtException', resolve));
+    controller.abort();
+    await expect(waiting).rejects.toBeInstanceOf(AbortError);
+    expect(await reported).toBe(thrown);
+    for (const listener of others) process.on('uncaughtException', listener);
+  });
 });
 
 describe('a signal everywhere', () => {
@@ -138,6 +154,7 @@ describe('a signal everywhere', () => {
     ['retry', () => retry(fn, { signal })],
     ['limit.run', () => pLimit(1).run(fn, { signal })],
     ['limit.map', () => pLimit(1).map([1], fn, { signal })],
+    ['limit.map of nothing', () => pLimit(1).map([], fn, { signal })],
     ['timeout', () => timeout(fn, { ms: 10, signal })],
     ['timeout 0', () => timeout(fn, { ms: 0, signal })],
     ['wait', () => wait(10, { signal })],

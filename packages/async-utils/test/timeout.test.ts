@@ -64,6 +64,16 @@ describe('time limit', () => {
   it('a failure in time is passed on as it is', async () => {
     const error = new Error('own');
     expect((await outcome(timeout(Promise.reject(error), 100))).error).toBe(error);
+    const onTimeout = vi.fn();
+    const throwing = {
+      // biome-ignore lint/suspicious/noThenProperty: a thenable is what is asked about.
+      then() {
+        throw error;
+      },
+    } as unknown as Promise<never>;
+    expect((await outcome(timeout(throwing, { ms: 100, onTimeout }))).error).toBe(error);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(onTimeout).not.toHaveBeenCalled();
     expectNothingLeft();
   });
 

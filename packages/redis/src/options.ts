@@ -1,5 +1,4 @@
 import {
-  anyOption,
   type Clock,
   type CompleteOptions,
   durationOption,
@@ -74,6 +73,11 @@ export const REDIS_CONNECTION_DEFAULTS = {
 
 const text = textOption();
 
+const isNode = (value: unknown): boolean => {
+  const { host, port } = (value ?? {}) as { host?: unknown; port?: unknown };
+  return typeof host === 'string' && host !== '' && Number.isInteger(port);
+};
+
 const SPEC: OptionSpec<ResolvedRedisConnectionOptions> = {
   owner: 'RedisConnection',
   defaults: REDIS_CONNECTION_DEFAULTS,
@@ -86,9 +90,9 @@ const SPEC: OptionSpec<ResolvedRedisConnectionOptions> = {
     db: integerOption({ min: 0 }),
     nodes: {
       expected: 'a list of { host, port }',
-      accepts: (value) => Array.isArray(value) && value.length > 0,
+      accepts: (value) => Array.isArray(value) && value.length > 0 && value.every(isNode),
     },
-    client: anyOption(objectOption('an ioredis Redis or Cluster', 'duplicate', 'call')),
+    client: objectOption('an ioredis Redis or Cluster', 'duplicate', 'call'),
     connectionName: text,
     callTimeoutMs: durationOption({ min: 1 }),
     connectTimeoutMs: durationOption({ min: 1 }),
@@ -106,6 +110,21 @@ const SPEC: OptionSpec<ResolvedRedisConnectionOptions> = {
       expected: 'the only address: give one of url, host, nodes, client',
       holds: ({ url, host, nodes, client }) =>
         [url, host, nodes, client].filter((address) => address !== undefined).length <= 1,
+    },
+    {
+      option: 'port',
+      expected: 'left out: it stands in url, nodes or client',
+      holds: ({ port, url, nodes, client }) => port === undefined || (url ?? nodes ?? client) === undefined,
+    },
+    {
+      option: 'db',
+      expected: 'left out: a Cluster has one database only, and a client has its own',
+      holds: ({ db, nodes, client }) => db === undefined || (nodes ?? client) === undefined,
+    },
+    {
+      option: 'password',
+      expected: 'left out: the client has its own, as its username',
+      holds: ({ username, password, client }) => client === undefined || (username ?? password) === undefined,
     },
   ],
 };

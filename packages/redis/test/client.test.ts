@@ -132,10 +132,23 @@ describe('RedisConnection', () => {
     given.disconnect();
   });
 
-  it('refuses two addresses and unknown options', () => {
-    expect(() => new RedisConnection({ url: 'redis://x', host: 'y' })).toThrow(
-      expect.objectContaining({ code: 'OPTION_INVALID' }),
+  it.each([
+    ['two addresses', { url: 'redis://x', host: 'y' }, 'url'],
+    ['a port beside a url', { url: 'redis://x', port: 7000 }, 'port'],
+    ['a database of a Cluster', { nodes: [{ host: 'x', port: 7000 }], db: 3 }, 'db'],
+    ['nodes without an address', { nodes: [{}] }, 'nodes'],
+  ])('refuses what would do nothing: %s', (_, options, named) => {
+    expect(() => new RedisConnection(options as never)).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID', message: expect.stringContaining(named) }),
     );
+  });
+
+  it('refuses credentials beside a client, and unknown options', () => {
+    const client = new Redis(sandbox.url, { lazyConnect: true });
+    expect(() => new RedisConnection({ client, password: 'secret' })).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID', message: expect.stringContaining('password') }),
+    );
+    client.disconnect();
     expect(() => new RedisConnection({ callTimeout: 5 } as never)).toThrow(
       expect.objectContaining({ code: 'OPTION_UNKNOWN', message: expect.stringContaining('callTimeoutMs') }),
     );

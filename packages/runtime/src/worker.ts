@@ -66,8 +66,6 @@ export interface HandleFunction<T> {
   ): void;
 }
 
-const AT_ONCE: QueueWaitOptions = Object.freeze({ timeoutMs: 0 });
-
 /** Pauses while the queue fails: 100 ms, ×2, at most 10 s, less up to half, since many processes lose it at once. */
 const queueBackoff = exponentialBackoff();
 const QUEUE_PAUSE_JITTER = 0.5;
@@ -245,7 +243,11 @@ export class Worker<T> implements Service {
         failures = 0;
         if (item) await this.#process(item, handler);
       } catch (error) {
-        if (!signal.aborted) await this.#pauseAfter(error, ++failures);
+        if (signal.aborted) return;
+        // Nobody can start it again: this is an end, as that of a closed queue.
+        if (FOUNDATION_ERRORS.is(error, 'SERVICE_STOPPED'))
+          return report(this.#log, 'warn', { err: error }, 'The queue was stopped, so its worker ends');
+        await this.#pauseAfter(error, ++failures);
       }
     }
   }
@@ -253,8 +255,10 @@ export class Worker<T> implements Service {
   /** After a look that gave nothing: null when more may come, undefined when the queue is closed and drained. */
   async #takeLast(): Promise<QueueItem<T> | null | undefined> {
     if (!this.#queue.closed) return null;
-    // The look may have run into its timeout just before the close: what was put in between would be left behind.
-    return (await this.#queue.get(AT_ONCE)) ?? undefined;
+    // The look may have run into its timeout just before the close, and what a dead client of a shared queue has taken comes back with its
+    // lease: null without a limit of time says that there is nothing left.
+    const { signal } = this.#polling;
+    return (await this.#queue.get({ timeoutMs: Infinity, signal })) ?? undefined;
   }
 
   async #process(item: QueueItem<T>, handler: WorkHandler<T>): Promise<void> {

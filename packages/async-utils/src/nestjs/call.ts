@@ -2,6 +2,7 @@ import { observed } from '../hooks.js';
 import { pLimit } from '../limit.js';
 import { type RetryOptions, retry } from '../retry.js';
 import { type TimeoutOptions, timeout } from '../timeout.js';
+import { eitherOf } from './either-signal.js';
 import { both, hooksAt, refuseMissing } from './events.js';
 import { type AsyncUtilsConfig, type CallSite, type MethodLimitOptions, merge } from './options.js';
 import { classLimitOf, type Plan } from './plan.js';
@@ -22,6 +23,9 @@ export async function call(plan: Plan, self: unknown, args: unknown[]): Promise<
   const { settings, limits } = stateOf(isObject ? (self as object) : plan);
   const layers = layersOf(plan, settings, self);
   const hooks = hooksAt(settings, siteOf(plan, self));
+  // The signal of an outer layer ends the inner ones too, else they would go on for nobody.
+  const ofTries = eitherOf(layers.retry?.signal, layers.limit?.signal);
+  const ofTime = eitherOf(layers.timeout?.signal, ofTries.signal);
   let attempts = 0;
   const soFar = () => attempts;
 
@@ -30,12 +34,14 @@ export async function call(plan: Plan, self: unknown, args: unknown[]): Promise<
     attempts++;
     const { timeout: options } = layers;
     if (!options) return once();
-    return timeout(once, { ...options, onTimeout: both(options.onTimeout, hooks.onTimeout) });
+    const onTimeout = both(options.onTimeout, hooks.onTimeout);
+    return timeout(once, { ...options, signal: ofTime.signal, onTimeout });
   };
   const tries = () => {
     const { retry: options } = layers;
     if (!options) return attempt();
-    return retry(attempt, { ...options, onRetry: both(options.onRetry, hooks.onRetry) });
+    const onRetry = both(options.onRetry, hooks.onRetry);
+    return retry(attempt, { ...options, signal: ofTries.signal, onRetry });
   };
   const limited = () => {
     const { limit: options } = layers;
@@ -47,7 +53,12 @@ export async function call(plan: Plan, self: unknown, args: unknown[]): Promise<
     }
     return inSlot(limit, () => observed(options, soFar, tries), options);
   };
-  return observed(hooks, soFar, limited);
+  try {
+    return await observed(hooks, soFar, limited);
+  } finally {
+    ofTime.release();
+    ofTries.release();
+  }
 }
 
 /**
@@ -64,8 +75,6 @@ export function layersOf(plan: Plan, settings: AsyncUtilsConfig, self: unknown):
   if (limit && Number.isNaN(concurrency))
     refuseMissing('@ConcurrencyLimit', siteOf(plan, self), 'limit', 'concurrency');
   if (time && Number.isNaN(ms)) refuseMissing('@Timeout', siteOf(plan, self), 'timeout', 'ms');
-  // The signal of an outer layer ends the inner ones too, else they would go on for nobody.
-  const signal = tries?.signal ?? limit?.signal;
   return {
     // A method that names no number of its own takes part in the limit of its class.
     limit: limit && {
@@ -73,8 +82,8 @@ export function layersOf(plan: Plan, settings: AsyncUtilsConfig, self: unknown):
       concurrency,
       key: shared && plan.limit?.concurrency === undefined ? shared : plan,
     },
-    retry: tries && { ...tries, signal },
-    timeout: time && { ...time, ms, signal: time.signal ?? signal },
+    retry: tries,
+    timeout: time && { ...time, ms },
   };
 }
 

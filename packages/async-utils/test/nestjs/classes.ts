@@ -7,6 +7,21 @@ import { Controller, Get, Param } from '@nestjs/common';
 
 const again = { retries: 2, backoff: () => 0 };
 
+/** Two signals on one method: the limit's is the outer one. */
+export const STOPS = { limit: new AbortController(), retry: new AbortController() };
+
+/** Fails for ever. */
+export class TwoSignals {
+  tries = 0;
+
+  @ConcurrencyLimit({ concurrency: 1, signal: STOPS.limit.signal })
+  @Retryable({ retries: 1_000, backoff: () => 1, signal: STOPS.retry.signal })
+  async work() {
+    this.tries++;
+    throw new Error('no');
+  }
+}
+
 /** Every order of the three; each handler hangs in its first try, fails in the second and succeeds in the third. */
 @Controller('stacked')
 export class StackedController {

@@ -1,6 +1,8 @@
-import { isRetryError, isTimeoutError } from '@millrace/async-utils';
+import { getEventListeners } from 'node:events';
+import { isRetryError, isTimeoutError, wait } from '@millrace/async-utils';
 import { AsyncUtilsModule } from '@millrace/async-utils/nestjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
 import { boot } from './boot.js';
 
 type Classes = typeof import('./classes.js');
@@ -32,7 +34,19 @@ export function decoratorSuite(system: string, classes: Classes, misuses: Misuse
   });
 }
 
-function stacking({ StackedController, ORDERS }: Classes): void {
+function stacking({ StackedController, ORDERS, TwoSignals, STOPS }: Classes): void {
+  it('async-utils FR-018: the signal of an outer layer ends the inner ones, also where those have their own', async () => {
+    const service = new TwoSignals();
+    const ended = outcome(service.work());
+    await wait(20);
+    STOPS.limit.abort();
+    expect(await ended).toMatchObject({ error: { code: 'ABORTED' } });
+    const { tries } = service;
+    await wait(20);
+    expect(service.tries).toBe(tries);
+    expect(getEventListeners(STOPS.retry.signal, 'abort')).toEqual([]);
+  });
+
   it.each(ORDERS)(
     'async-utils SC-006: stacked as %s, a call is limit, then retries, then time per try',
     async (name) => {

@@ -10,7 +10,11 @@ import { type NamedQueue, RuntimeQueues } from './queues.js';
 type Module = ModulesContainer extends Map<string, infer M> ? M : never;
 type Wrapper = ReturnType<Module['controllers']['values']> extends Iterable<infer W> ? W : never;
 
+/** How long a handler has between the abort of its signal and the end of the shutdown's patience. */
+const ABORT_GRACE_MS = 1_000;
+
 interface Placed {
+  readonly name: string;
   readonly worker: Worker<unknown>;
   readonly on: NamedQueue;
 }
@@ -64,7 +68,8 @@ export class QueueWorkers {
 
   /**
    * Closes the queues that the module made and lets their workers drain them; the other workers finish what they have
-   * in hand. After `drainTimeoutMs` the handlers' signals abort and what is left stays where it is.
+   * in hand. After `drainTimeoutMs` the handlers' signals abort and what is left stays where it is; a handler that does not end then is
+   * left behind.
    */
   async drain(): Promise<void> {
     const { clock, drainTimeoutMs, log } = this.#options;
@@ -73,12 +78,15 @@ export class QueueWorkers {
     const deadline = sleep(clock, drainTimeoutMs, drained.signal).then((over) => {
       if (over) patience.abort(new Error(`Shutdown waited ${drainTimeoutMs} ms for the queues to drain`));
     });
+    const leaving = deadline.then(() => sleep(clock, ABORT_GRACE_MS, drained.signal));
     const owned = [...this.#queues].filter(([, on]) => on.owned);
     await Promise.all(owned.map(([, { queue }]) => queue.close()));
     await Promise.all(
-      this.#placed.map(async ({ worker, on }) => {
+      this.#placed.map(async ({ name, worker, on }) => {
         if (on.owned && worker.state !== 'IDLE') await Promise.race([worker.ended, deadline]);
-        await worker.stop({ signal: patience.signal });
+        await Promise.race([worker.stop({ signal: patience.signal }), leaving]);
+        if (worker.state === 'STOPPING')
+          log.error({ worker: name }, 'A handler ignores its signal: the shutdown goes on without it');
       }),
     );
     drained.abort();
@@ -103,7 +111,7 @@ export class QueueWorkers {
       { ...config, name: config.name ?? name } as WorkerConfig,
       { log, clock },
     );
-    return { worker, on };
+    return { name, worker, on };
   }
 }
 

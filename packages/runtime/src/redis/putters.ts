@@ -19,6 +19,7 @@ export interface PutReceipt {
 /** What the putting side needs. */
 export interface PuttersOptions {
   readonly name: string;
+  readonly maxSize: number;
   readonly store: QueueStore;
   readonly connection: RedisConnection;
   onClosed(): void;
@@ -92,7 +93,7 @@ export class Putters {
       if (accepted === callers.length) return undefined;
     }
     // In a line, who stands behind one that finds no room finds none either.
-    this.#size = answer.kind === 'full' ? answer.size : this.#size;
+    this.#size = answer.kind === 'full' ? answer.size : this.#options.maxSize;
     this.#line.answer(this.#present.filter((caller) => this.#line.has(caller)));
     return { marker: store.key('room'), ms: Infinity };
   }

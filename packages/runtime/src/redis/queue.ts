@@ -42,7 +42,7 @@ export class RedisQueue<T> implements Queue<T>, AsyncDisposable {
    */
   constructor(config: RedisQueueConfig = {}) {
     this.#config = resolveRedisQueueConfig(config);
-    const { name, connection } = this.#config;
+    const { name, maxSize, connection } = this.#config;
     this.#connection = connection ?? new RedisConnection(this.#config.redis);
     this.#clientId = newClientId(this.#connection.options.rng);
     this.#store = new QueueStore(this.#connection, { ...this.#config, clientId: this.#clientId });
@@ -50,7 +50,7 @@ export class RedisQueue<T> implements Queue<T>, AsyncDisposable {
       this.#closed = true;
     };
     const side = { name, store: this.#store, connection: this.#connection, onClosed };
-    this.#putters = new Putters(side);
+    this.#putters = new Putters({ ...side, maxSize });
     this.#getters = new Getters(side);
   }
 

@@ -160,6 +160,30 @@ describe('runtime RT-3: RuntimeModule.forRoot', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it('runtime RT-3: a handler that ignores its signal is left behind, and the shutdown ends', async () => {
+    const clock = new ManualClock();
+    const { log, lines } = recordingLogger();
+    const begun = latch('the handler runs');
+    class Deaf {
+      work(): Promise<void> {
+        begun.open();
+        return new Promise(() => {});
+      }
+    }
+    decorateLegacy(Deaf, 'work', QueueWorker('deaf'));
+    const app = await start({
+      imports: [RuntimeModule.forRoot({ queues: { deaf: {} }, drainTimeoutMs: 5000, clock, log })],
+      providers: [Deaf],
+    });
+    await app.get<Queue<number>>(queueToken('deaf')).put(1);
+    await begun.wait();
+    const closing = app.close();
+    await clock.advance(5000);
+    await clock.advance(1000);
+    await closing;
+    expect(lines.at(-1)).toMatchObject({ level: 'error', fields: { worker: 'Deaf.work' } });
+  });
+
   it('runtime RT-3: a queue that was given, or came from a function, is used and not closed', async () => {
     const [given, made] = [new InMemoryQueue<number>(), new InMemoryQueue<number>()];
     const Mailer = mailer();

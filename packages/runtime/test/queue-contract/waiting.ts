@@ -105,10 +105,11 @@ export function beingFull(create: Create): void {
   });
 
   it('timeoutMs 0 fails at once when full, and puts when there is room', async () => {
-    const queue = await create<number>({ maxSize: 1 });
-    expect((await queue.put(1, { timeoutMs: 0 })).payload).toBe(1);
-    await expect(queue.put(2, { timeoutMs: 0 })).rejects.toMatchObject({ code: 'QUEUE_FULL' });
-    expect(await drain(queue)).toEqual([1]);
+    const queue = await create<number>({ maxSize: 2 });
+    const puts = [1, 2, 3].map((n) => queue.put(n, { timeoutMs: 0 }));
+    expect((await puts[0])?.payload).toBe(1);
+    await expect(puts[2]).rejects.toMatchObject({ code: 'QUEUE_FULL', details: { size: 2 } });
+    expect(await drain(queue)).toEqual([1, 2]);
   });
 
   it('tryPut answers null at once and inserts nothing', async () => {

@@ -3,6 +3,7 @@ import { keySpace } from '@millrace/redis';
 import { startTcpProxy, until } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { describe, expect, it } from 'vitest';
+import { Worker } from '../../src/worker.js';
 import { failure, redisFixture } from './redis-fixture.js';
 
 leakCheck();
@@ -24,6 +25,33 @@ async function throughProxy(name: string, options = {}) {
   });
   return { proxy, queue };
 }
+
+describe('a worker', () => {
+  it('ends with a closed queue only when what a dead client has taken has come back and was worked on', async () => {
+    const name = fixture.newName();
+    const queue = fixture.queue<number>({ name });
+    await queue.put(1);
+    const dead = fixture.store(fixture.connect(), name, { takeLeaseMs: 1_000 });
+    await dead.take(1, 1);
+    await queue.close();
+    const handled: number[] = [];
+    await using worker = new Worker<number>(queue, ({ payload }) => void handled.push(payload), {
+      pollTimeoutMs: 10,
+    });
+    await worker.start();
+    await worker.ended;
+    expect(handled).toEqual([1]);
+  });
+
+  it('ends when its queue was stopped, which nobody can start again', async () => {
+    const queue = fixture.queue<number>({ name: fixture.newName() });
+    await using worker = new Worker<number>(queue, () => {}, { pollTimeoutMs: 10 });
+    await worker.start();
+    await queue.stop();
+    await worker.ended;
+    expect(worker.state).toBe('STOPPED');
+  });
+});
 
 describe('several processes', () => {
   it('close wakes everybody who waits, on both sides, in all of them', async () => {
