@@ -1,11 +1,11 @@
 -- purpose:   what views look like on their way out: JSON, made here so that one step reads all of it.
 -- guarantee: reads only. Numbers with a fraction keep all their digits.
--- defines:   number(value), groupJson(g), jobJson(g, id, r, withPayload), tenantJson(t), triesJson(tries).
+-- defines:   number(value), statusOf(g, r, place), groupJson(g), jobJson(g, id, r, withPayload), tenantJson(t), triesJson(tries).
 -- cost:      O(1) each.
 
 -- include: place
 -- include: flights
-local number, object, put, groupJson, jobJson, tenantJson, triesJson
+local number, object, put, statusOf, groupJson, jobJson, tenantJson, triesJson
 do
   local encode = cjson.encode
 
@@ -71,7 +71,7 @@ do
 
   local DONE_STATUS = {C = 'COMPLETED', F = 'FAILED', X = 'FAILED', K = 'CANCELLED'}
 
-  local function statusOf(g, r, place)
+  function statusOf(g, r, place)
     if r.k then return DONE_STATUS[r.k] end
     if not isLive(g, r.rd) then return 'CANCELLED' end
     return place == 'IN_FLIGHT' and 'PROCESSING' or 'PENDING'

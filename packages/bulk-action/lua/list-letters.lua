@@ -20,9 +20,11 @@ repeat
       last = seqs[n]
       reply[#reply + 1] = last
       reply[#reply + 1] = letterJson(letter)
+      -- A job has one letter at most.
+      if ARGV[3] ~= '*' then break end
     end
   end
   if #seqs > 0 then top = '(' .. seqs[#seqs] end
-until more or #seqs == 0
+until more or #seqs == 0 or (ARGV[3] ~= '*' and last)
 if more then reply[1] = last end
 return reply

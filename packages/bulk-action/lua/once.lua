@@ -1,5 +1,5 @@
 -- purpose:   an effect that happens once: begin, renew, finish, release.
--- guarantee: only the token that holds the lease changes it; a finish may be repeated.
+-- guarantee: only the token that holds the lease changes it; a finish may be repeated, and counts after the lease too unless somebody else has begun.
 -- KEYS:      meta
 -- ARGV:      settings verb name token ms result
 -- returns:   {'run'} | {'busy', retryInMs} | {'done', result} | {'ok'} | {'no'}
@@ -28,7 +28,7 @@ if verb == 'begin' then
   return {'run'}
 end
 if verb == 'finish' then
-  if not current or fields[1] ~= token then return {'no'} end
+  if current and fields[1] ~= token then return {'no'} end
   keep(ARGV[6])
   return {'ok'}
 end

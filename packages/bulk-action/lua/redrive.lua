@@ -21,16 +21,24 @@ local function revive(letter, g)
   redis.call('HSET', base .. 's:' .. g.key, letter.id, mpack(s))
 end
 
+-- The details of a group's failures by job, read once for all of its letters.
+local detailsOf = {}
+local function detailOf(g, id)
+  local byJob = detailsOf[g.key]
+  if not byJob then
+    byJob = {}
+    local details = redis.call('LRANGE', base .. 'fj:' .. g.key, 0, -1)
+    for n = #details, 1, -1 do byJob[cjson.decode(details[n]).jobId] = details[n] end
+    detailsOf[g.key] = byJob
+  end
+  return byJob[id]
+end
+
 local function forgetFailure(g, id, code)
   g.failed = g.failed - 1
   if redis.call('HINCRBY', base .. 'fc:' .. g.key, code, -1) <= 0 then redis.call('HDEL', base .. 'fc:' .. g.key, code) end
-  local details = redis.call('LRANGE', base .. 'fj:' .. g.key, 0, -1)
-  for n = 1, #details do
-    if cjson.decode(details[n]).jobId == id then
-      redis.call('LREM', base .. 'fj:' .. g.key, 1, details[n])
-      break
-    end
-  end
+  local detail = detailOf(g, id)
+  if detail then redis.call('LREM', base .. 'fj:' .. g.key, 1, detail) end
 end
 
 local function redriveOne(letter)
@@ -55,10 +63,12 @@ repeat
       more = #batch == max
       if more then break end
       batch[#batch + 1] = letter
+      -- A job has one letter at most.
+      if jobId ~= '*' then break end
     end
   end
   from = from + #seqs
-until more or #seqs == 0
+until more or #seqs == 0 or (jobId ~= '*' and #batch > 0)
 for n = 1, #batch do
   if mode == 'redrive' then redriveOne(batch[n]) else removeLetter(batch[n]) end
 end

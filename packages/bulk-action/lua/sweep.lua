@@ -31,6 +31,7 @@ local function sweepReady(g, round)
     leaveReady(g, mine[n])
     bury(g, mine[n], true, 0)
   end
+  readyChanged()
 end
 
 local function sweepJob(g, id, round)
@@ -51,7 +52,7 @@ while left > 0 do
   local round, at, key = string.match(grave, '^(%d+) (%d+) (.+)$')
   round, at = tonumber(round), tonumber(at)
   local g = group(key)
-  local done = true
+  local done, looked = true, 0
   if g then
     if at == 0 then
       sweepReady(g, round)
@@ -59,11 +60,13 @@ while left > 0 do
     end
     local ids = redis.call('LRANGE', base .. 'o:' .. key, at, at + left - 1)
     for n = 1, #ids do sweepJob(g, ids[n], round) end
-    left = left - #ids
-    at = at + #ids
+    looked = #ids
+    at = at + looked
     done = at >= redis.call('LLEN', base .. 'o:' .. key)
     if done then g.graves = g.graves - 1 end
   end
+  -- A round without jobs is a step too: there may be any number of them.
+  left = left - math.max(1, looked)
   if done then
     redis.call('LPOP', base .. 'graves')
   else
@@ -125,10 +128,18 @@ end
 
 while left > 0 do
   local first = redis.call('ZRANGE', base .. 'dl', 0, 0)[1]
-  local letter = first and letterOf(first)
-  if not letter or atMs - letter.fa < C.deadLetterRetentionMs then break end
+  if not first then break end
+  local letter = letterOf(first)
+  if letter and atMs - letter.fa < C.deadLetterRetentionMs then break end
   left = left - 1
-  removeLetter(letter)
+  if letter then
+    removeLetter(letter)
+  else
+    -- Nobody can read it any more, and it must not stand before all others for ever.
+    keepCorrupt('letter ' .. first, redis.call('HGET', base .. 'dlr', first) or '')
+    redis.call('HDEL', base .. 'dlr', first)
+    redis.call('ZREM', base .. 'dl', first)
+  end
 end
 
 local silent = redis.call('ZRANGEBYSCORE', base .. 'instances', '-inf', '(' .. (atMs - instanceKeptMs), 'LIMIT', 0, 100)

@@ -102,7 +102,8 @@ export class DeadLetterService {
   }
 
   /**
-   * Sends jobs back into their lanes with fresh retries; a group that has ended opens its next round.
+   * Sends jobs back into their lanes with fresh retries; a group that has ended opens its next round. Deadlines stay as they were: a job whose own or
+   * whose group's has passed fails at once as `DEADLINE_EXCEEDED`, and its letter is gone.
    * @param selection - one job, a group, a signature, or `all: true`.
    * @param options - `max`: at most so many.
    * @returns how many went back.

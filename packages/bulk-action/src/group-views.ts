@@ -85,11 +85,11 @@ export class GroupViews {
    */
   async getResult(
     groupId: string,
-    { round }: { readonly round?: number | undefined } = {},
+    options: { readonly round?: number | undefined } = {},
   ): Promise<GroupResult | undefined> {
     const { key } = parseGroupRef(groupId);
-    if (round !== undefined && !roundOption.accepts(round))
-      throw optionInvalid('getResult', 'round', roundOption.expected, round);
+    const spec = { owner: 'getResult', defaults: {}, rules: { round: roundOption } };
+    const { round } = resolveOptions<{ round?: number }>(spec as never, options as never);
     const result = await this.#store.views.result(key, round);
     if (!result) await this.#requireGroup(key);
     return result;

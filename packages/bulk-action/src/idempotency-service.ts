@@ -6,8 +6,10 @@ import {
   printable,
   type Rng,
   resolveOptions,
+  sleep,
   systemClock,
   systemRng,
+  toWorkError,
 } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
 import type { ResolvedBulkActionConfig } from './options.js';
@@ -31,6 +33,16 @@ export interface OnceContext {
   readonly signal: AbortSignal;
 }
 
+/** What a caller holds while its function runs. */
+interface Lease {
+  readonly key: string;
+  readonly token: string;
+  readonly leaseMs: number;
+  /** When it was asked for, by the monotonic clock: it began no earlier. */
+  readonly askedAt: number;
+}
+
+const FINISHES_PER_LEASE = 10;
 const KEY_LENGTH_MAX = 512;
 const RESULT_BYTES_MAX = 65_536;
 // A lone surrogate has no UTF-8 form: two keys would become one on their way to a store.
@@ -76,7 +88,8 @@ export class IdempotencyService {
    * @param options - `leaseMs`: how long after a crash the next caller has to wait (`reliableQueue.ackTimeoutMs`).
    * @returns what the function returned, now or when it ran (then as JSON gives it back).
    * @throws MillraceError `IDEMPOTENCY_BUSY` (retryable) while another caller runs it, `IDEMPOTENCY_RESULT_TOO_LARGE`,
-   *   `PAYLOAD_INVALID` for a result that is no JSON, `ID_INVALID`, `OPTION_INVALID`; what the function throws.
+   *   `PAYLOAD_INVALID` for a result that is no JSON, `ID_INVALID`, `OPTION_INVALID`; `BACKEND_UNAVAILABLE` when the store was away for longer
+   *   than the lease after the function had run; what the function throws.
    */
   async runOnce<T>(
     key: string,
@@ -91,47 +104,60 @@ export class IdempotencyService {
       options as never,
     );
     const token = this.#token();
+    const askedAt = this.#clock.monotonicMs();
     const answer = await this.#once.begin(key, token, leaseMs);
     if (answer.kind === 'done') return decodeResult<T>(shown, answer.result);
     if (answer.kind === 'busy') {
       const retryAfterMs = answer.retryInMs;
       throw ERRORS.create('IDEMPOTENCY_BUSY', { key: shown, retryAfterMs }, { retryAfterMs });
     }
-    const value = await this.#run(key, token, leaseMs, fn);
+    const value = await this.#run({ key, token, leaseMs, askedAt }, fn);
     const stored = encodeResult(value);
-    await this.#once.finish(key, token, stored, this.#ttlMs);
+    await this.#finish({ key, token, leaseMs, askedAt }, stored);
     if (!isKept(stored)) decodeResult(shown, stored);
     return value;
   }
 
-  async #run<T>(
-    key: string,
-    token: string,
-    leaseMs: number,
-    fn: (context: OnceContext) => Promise<T> | T,
-  ): Promise<T> {
+  async #run<T>(lease: Lease, fn: (context: OnceContext) => Promise<T> | T): Promise<T> {
     const lost = new AbortController();
-    const stopRenewing = this.#keepLease(key, token, leaseMs, () => lost.abort());
+    const stopRenewing = this.#keepLease(lease, () => lost.abort());
     try {
       return await fn({ signal: lost.signal });
     } catch (error) {
       // What the function threw matters more than a store that cannot take the lease back: that one expires.
-      await this.#once.release(key, token).catch(() => {});
+      await this.#once.release(lease.key, lease.token).catch(() => {});
       throw error;
     } finally {
       stopRenewing();
     }
   }
 
-  #keepLease(key: string, token: string, leaseMs: number, onLost: () => void): () => void {
+  /** The effect has happened: a store that is away for less than a lease must not let it happen again. */
+  async #finish({ key, token, leaseMs }: Lease, stored: string): Promise<void> {
+    const until = this.#clock.monotonicMs() + leaseMs;
+    for (;;) {
+      try {
+        await this.#once.finish(key, token, stored, this.#ttlMs);
+        return;
+      } catch (error) {
+        if (!toWorkError(error).retryable || this.#clock.monotonicMs() >= until) throw error;
+        await sleep(this.#clock, Math.floor(leaseMs / FINISHES_PER_LEASE));
+      }
+    }
+  }
+
+  #keepLease({ key, token, leaseMs, askedAt }: Lease, onLost: () => void): () => void {
     let ended = false;
     let cancel = () => {};
+    let heldUntil = askedAt + leaseMs;
     const renew = async () => {
-      // A store that fails is asked again after the next third; the lease may outlast that.
-      const held = await this.#once.renew(key, token, leaseMs).catch(() => true);
+      const sentAt = this.#clock.monotonicMs();
+      // A store that fails is asked again after the next third, for as long as the lease may last.
+      const held = await this.#once.renew(key, token, leaseMs).catch(() => undefined);
       if (ended) return;
-      if (held) schedule();
-      else onLost();
+      if (held) heldUntil = sentAt + leaseMs;
+      if (held === false || this.#clock.monotonicMs() >= heldUntil) onLost();
+      else schedule();
     };
     const schedule = () => {
       cancel = this.#clock.setTimer(Math.floor(leaseMs / 3), () => void renew(), { unref: true });

@@ -169,7 +169,28 @@ function checkProcessor(processor: JobProcessor): void {
   if (typeof processor?.type !== 'string' || processor.type === '') refuse('type', 'a text', processor?.type);
   if (typeof processor.process !== 'function' && !processor.thread)
     refuse('process', 'a function, unless thread is given', processor.process);
-  const { timeoutMs } = processor;
+  const { timeoutMs, resource, retry } = processor;
+  if (resource !== undefined && (typeof resource !== 'string' || resource === ''))
+    refuse('resource', 'a text', resource);
+  if (retry !== undefined) checkRetry(retry, refuse);
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0))
     refuse('timeoutMs', 'a number of milliseconds > 0', timeoutMs);
+}
+
+const RETRY_KEYS = ['retries', 'backoff', 'jitter'];
+
+function checkRetry(
+  retry: unknown,
+  refuse: (option: string, expected: string, given: unknown) => never,
+): void {
+  if (typeof retry !== 'object' || retry === null) refuse('retry', 'an object such as { retries: 3 }', retry);
+  const { retries, backoff, jitter } = retry as Partial<RetryPolicy>;
+  const unknown = Object.keys(retry as object).find((name) => !RETRY_KEYS.includes(name));
+  if (unknown !== undefined) refuse('retry', `made of ${RETRY_KEYS.join(', ')}`, unknown);
+  if (!Number.isSafeInteger(retries) || (retries as number) < 0)
+    refuse('retry.retries', 'an integer ≥ 0', retries);
+  if (![undefined, 'exponential', 'linear'].includes(backoff as string) && typeof backoff !== 'function')
+    refuse('retry.backoff', "'exponential', 'linear' or a function", backoff);
+  if (jitter !== undefined && !(jitter >= 0 && jitter <= 1))
+    refuse('retry.jitter', 'a number from 0 to 1', jitter);
 }

@@ -27,6 +27,9 @@ describe('looking', () => {
     await work(dead('down'));
     expect(await service.getResult('g1')).toMatchObject({ round: 1, success: 0, failed: 2 });
     expect(await service.getResult('g1', { round: 2 })).toBeUndefined();
+    await expect(service.getResult('g1', { rond: 1 } as never)).rejects.toMatchObject({
+      code: 'OPTION_UNKNOWN',
+    });
     expect(await deadLetters.redrive({ groupId: 'g1' })).toBe(2);
     expect(await service.getProgress('g1')).toMatchObject({
       round: 2,

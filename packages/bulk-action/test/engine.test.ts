@@ -256,10 +256,17 @@ describe('BulkActionEngine', () => {
     expect(stopped.pool.getPoolStatus()).toMatchObject({ isShuttingDown: true, fetcherRunning: false });
   });
 
+  const mail = (more: object) => ({ processors: [{ type: 'mail', process: () => 0, ...more }] });
+
   it.each([
     [{ procesors: [] }, 'OPTION_UNKNOWN', "did you mean 'processors'?"],
     [{ processors: {} }, 'OPTION_INVALID', 'processors must be a list of processors'],
     [{ processors: [{ type: 'x' }] }, 'OPTION_INVALID', 'process must be a function'],
+    [mail({ resource: 5 }), 'OPTION_INVALID', 'resource must be a text'],
+    [mail({ retry: { retires: 5 } }), 'OPTION_INVALID', 'retry must be made of retries, backoff, jitter'],
+    [mail({ retry: { retries: Number.NaN } }), 'OPTION_INVALID', 'retry.retries must be an integer'],
+    [mail({ retry: { retries: 1, backoff: 'expo' } }), 'OPTION_INVALID', 'retry.backoff must be'],
+    [mail({ retry: { retries: 1, jitter: 2 } }), 'OPTION_INVALID', 'retry.jitter must be a number'],
     [{ store: {} }, 'OPTION_INVALID', 'store must be a BulkStore'],
     [{ clock: {} }, 'OPTION_INVALID', 'clock must be a Clock'],
     [{ rng: {} }, 'OPTION_INVALID', 'rng must be an Rng'],

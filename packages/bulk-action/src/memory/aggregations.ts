@@ -9,6 +9,7 @@ import {
 } from '../aggregation.js';
 import type { GroupKey, Page } from '../model.js';
 import { type Aggregations } from '../ports.js';
+import { plainCursor } from '../rules/shard-pages.js';
 import { endRound } from './ending.js';
 import type { AggregationLock } from './gathered.js';
 import type { GroupRecord } from './records.js';
@@ -123,7 +124,7 @@ function page(
   cursor: string | undefined,
 ): Page<StoredResult> {
   const results = state.groups.get(key)?.gathered?.results ?? [];
-  const from = Number(cursor ?? 0);
+  const from = Number(plainCursor(cursor) ?? 0);
   const to = from + limit;
   return { items: results.slice(from, to), ...(to < results.length && { cursor: String(to) }) };
 }

@@ -63,9 +63,11 @@ export function memoryOnce(state: MemoryState): IdempotencyStore {
       }),
     finish: async (key, token, result, ttlMs) =>
       state.step(() => {
-        // The same token again: the answer was lost.
-        const entry = current(key);
-        if (entry?.token !== token) return false;
+        // The same token again: the answer was lost. After its lease, too: the effect has happened, and nobody else has begun it.
+        const now = current(key);
+        if (now && now.token !== token) return false;
+        const entry = entries.get(key) ?? { key, token, result, untilMs: 0, heapAt: -1 };
+        entry.token = token;
         entry.result = result;
         keepUntil(entry, state.nowMs + ttlMs);
         return true;

@@ -43,6 +43,8 @@ function sweepGraves(state: MemoryState, max: number): number {
   let left = max;
   for (let grave = state.graves[0]; grave && left > 0; grave = state.graves[0]) {
     if (grave.at === 0) sweepReady(state, grave);
+    // A round without jobs is a step too: there may be any number of them.
+    if (grave.at >= grave.order.length) left -= 1;
     while (left > 0 && grave.at < grave.order.length) {
       const job = grave.order[grave.at++] as JobRecord;
       left -= 1;

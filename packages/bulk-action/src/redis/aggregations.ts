@@ -6,6 +6,7 @@ import {
   type StoredResult,
 } from '../aggregation.js';
 import { type Aggregations } from '../ports.js';
+import { plainCursor } from '../rules/shard-pages.js';
 import type { EngineLink } from './engine-link.js';
 import type { Values } from './scripts.js';
 
@@ -28,7 +29,11 @@ export const redisAggregations = (link: EngineLink): Aggregations => {
     renew: async (key, round, token, ttlMs) =>
       (await link.run('renewAggregation', { key, round, token, ttlMs })) === 1,
     async page(key, limit, cursor) {
-      const [next, ...items] = await link.run('readResults', { key, limit, cursor: cursor ?? 0 });
+      const [next, ...items] = await link.run('readResults', {
+        key,
+        limit,
+        cursor: plainCursor(cursor) ?? 0,
+      });
       return {
         items: items.map((text) => resultOf(String(text))),
         ...(Number(next) >= 0 && { cursor: String(next) }),

@@ -1,6 +1,17 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { expectConservation } from '../store-contract/conservation.js';
-import { countsOf, fill, group, Instance, jobOf, succeed } from '../store-contract/tools.js';
+import {
+  countsOf,
+  DAY_MS,
+  deadly,
+  fill,
+  group,
+  Instance,
+  jobOf,
+  settle,
+  succeed,
+  sweepAll,
+} from '../store-contract/tools.js';
 import { closeRedis, openClocked, placeInRedis } from './redis-fixture.js';
 
 afterAll(closeRedis);
@@ -47,4 +58,48 @@ describe('bulk-action BA-14: a damaged record costs its own job, and no neighbou
         await harness.close();
       }
     });
+});
+
+describe('bulk-action BA-14: a damaged dead letter keeps no other', () => {
+  it('it goes when it is the oldest, and the others when their time has come', async () => {
+    const { connection, keyPrefix } = await placeInRedis();
+    const harness = await openClocked(connection, keyPrefix);
+    await fill(harness, group('/g'), 2);
+    for (const lease of await new Instance(harness).exactly(2)) await settle(harness, deadly(lease));
+    const [oldest = ''] = (await connection.call('ZRANGE', [`${keyPrefix}{0}:dl`, 0, 0])) as string[];
+    await connection.call('HSET', [`${keyPrefix}{0}:dlr`, oldest, 'no letter']);
+    await harness.advance(31 * DAY_MS);
+    await sweepAll(harness);
+    expect((await harness.store.deadLetters.list({}, 10)).items).toEqual([]);
+    expect(await connection.call('ZCARD', [`${keyPrefix}{0}:dl`])).toBe(0);
+    await harness.close();
+  });
+});
+
+describe('bulk-action BA-18: a look at many jobs reads ready once', () => {
+  it('of 2,000 waiting jobs with 200 in ready none costs a look at all 200', async () => {
+    const { connection, keyPrefix } = await placeInRedis();
+    const config = { backpressure: { globalRps: 0 }, workerPool: { fetchBatchSize: 200 } };
+    const harness = await openClocked(connection, keyPrefix, config);
+    await fill(harness, group('/g'), 2_000);
+    const instance = new Instance(harness);
+    await instance.fetch(200);
+    expect((await harness.store.views.queues()).ready).toBe(200);
+    const calls = async () => {
+      const stats = String(await connection.call('INFO', ['commandstats']));
+      return Number(/cmdstat_lrange:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+    };
+    const needed: number[] = [];
+    for (let look = 0; look < 5; look++) {
+      const before = await calls();
+      expect((await harness.store.views.jobs('/g', { state: 'FAILED' }, 100)).items).toEqual([]);
+      needed.push((await calls()) - before);
+    }
+    // The ids come by the hundred; others may use this Redis in one of the looks.
+    expect(Math.min(...needed)).toBeLessThan(50);
+    const waiting = await harness.store.views.jobs('/g', { state: 'PENDING' }, 300);
+    const places = waiting.items.map(({ place }) => place);
+    expect(places.filter((place) => place === 'READY')).toHaveLength(200);
+    await harness.close();
+  });
 });

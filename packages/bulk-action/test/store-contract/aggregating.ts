@@ -73,6 +73,9 @@ export function gathering(open: OpenStore): void {
       { jobId: 'j1', processorType: 'work', data: 'null' },
     ]);
     expect(await resultsOf(harness, '/nowhere')).toEqual([]);
+    // Cursors of other lists begin anew.
+    for (const cursor of ['1.2.3', '-'])
+      expect((await harness.store.aggregations.page('/g', 1, cursor)).items).toMatchObject([{ jobId: 'j2' }]);
   });
 
   it('the result of one job is found among those of its group, a part of them at a time', async () => {

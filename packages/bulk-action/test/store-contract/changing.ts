@@ -5,6 +5,7 @@ import {
   group,
   Instance,
   jobOf,
+  numbers,
   type OpenStore,
   placeOf,
   retry,
@@ -70,6 +71,16 @@ export function cancelling(open: OpenStore): void {
     expect(await views.queues()).toMatchObject({ lane: 0, ready: 0, nonReady: 0, inFlight: 5 });
     expect((await jobOf(harness, '/g', 'j59')).status).toBe('CANCELLED');
     expect(await countsOf(harness, '/g')).toMatchObject({ cancelled: 60 });
+  });
+
+  it('a step is one of groups without jobs, too', async () => {
+    const harness = await open({}, 'one shard');
+    const { store } = harness;
+    for (const n of numbers(12)) await fill(harness, group(`/g${n}`), []);
+    for (const n of numbers(12)) await store.groups.cancel(`/g${n}`);
+    expect(await store.upkeep.sweep(5)).toMatchObject({ swept: 5, more: true });
+    expect(await store.upkeep.sweep(5)).toMatchObject({ swept: 5, more: true });
+    expect(await store.upkeep.sweep(5)).toMatchObject({ swept: 2, more: false });
   });
 }
 

@@ -113,7 +113,6 @@ export function onceOnly(open: OpenStore): void {
     const { store } = await open();
     const { once } = store;
     expect(await once.renew('k', 'a', 30_000)).toBe(false);
-    expect(await once.finish('k', 'a', '1', HOUR_MS)).toBe(false);
     await once.release('k', 'a');
     await once.begin('k', 'a', 30_000);
     await once.release('k', 'b');
@@ -122,5 +121,17 @@ export function onceOnly(open: OpenStore): void {
     expect((await once.begin('k', 'b', 30_000)).kind).toBe('busy');
     await once.release('k', 'a');
     expect(await once.begin('k', 'b', 30_000)).toEqual({ kind: 'run' });
+  });
+
+  it('a finish after the lease counts, unless somebody else has begun: the effect has happened', async () => {
+    const { store, advance } = await open();
+    const { once } = store;
+    await once.begin('late', 'a', 1_000);
+    await once.begin('lost', 'a', 1_000);
+    await advance(1_001);
+    expect(await once.finish('late', 'a', '1', HOUR_MS)).toBe(true);
+    expect(await once.begin('late', 'b', 1_000)).toEqual({ kind: 'done', result: '1' });
+    expect(await once.begin('lost', 'b', 1_000)).toEqual({ kind: 'run' });
+    expect(await once.finish('lost', 'a', '1', HOUR_MS)).toBe(false);
   });
 }
