@@ -11,12 +11,12 @@ import type { Logger as Pino } from 'pino';
 import { lateServices } from './compose/app-services.js';
 import { awaitBackends } from './compose/await-backends.js';
 import { drainEngines } from './compose/engines.js';
-import { loadApp, resolveApp } from './compose/load-app.js';
+import { appPartsOf, loadApp, resolveApp } from './compose/load-app.js';
 import { migrateServer, requireServerMigrated } from './compose/migrate.js';
 import { databaseOf } from './compose/open-database.js';
 import type { ServerParts } from './compose/parts.js';
 import { isEmbedded, type ServerConfig } from './config/model.js';
-import { type App, type AppFactory, type AppParts, partsOf } from './define-app.js';
+import type { App, AppFactory, AppParts } from './define-app.js';
 import { withDemo } from './demo/add-demo.js';
 import { createAdapter } from './http/create-adapter.js';
 import { Draining } from './http/draining.js';
@@ -113,7 +113,7 @@ export async function startServer(config: ServerConfig, options: StartOptions): 
 }
 
 async function givenApp(config: ServerConfig, { app }: StartOptions): Promise<AppParts | AppFactory> {
-  if (app) return partsOf(app) ?? {};
+  if (app !== undefined) return appPartsOf(app);
   return config.app === undefined ? {} : loadApp(config.app);
 }
 

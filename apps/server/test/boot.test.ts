@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { App } from '../src/define-app.js';
 import { serve, type TestServer } from './serve.js';
 
 describe('a server that has started', () => {
@@ -30,5 +31,19 @@ describe('a server that has started', () => {
       expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
       expect(answer.body).toMatchObject({ status, retryable: false });
     }
+  });
+});
+
+it.each([
+  ['parts alone', { processors: [] }],
+  ['a function', () => ({})],
+  ['null', null],
+])('a server does not start with %s, which defineApp has not made', async (_, given) => {
+  // Nobody is there: it is refused before anything is opened.
+  const databaseUrl = 'postgres://127.0.0.1:1/none';
+  const started = serve({ application: given as unknown as App, databaseUrl, startWaitMs: 1 });
+  await expect(started).rejects.toMatchObject({
+    code: 'APP_INVALID',
+    message: 'The application given cannot be used: it must be made by defineApp(…)',
   });
 });

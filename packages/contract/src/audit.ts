@@ -23,7 +23,7 @@ export const AuditEntry = z.object({
   route: z.string().describe('The id of the route.'),
   method: z.string(),
   path: z.string(),
-  params: z.record(z.string(), z.string()),
+  params: z.record(z.string(), z.string()).describe('Of the path and of the query.'),
   body: z.string().nullable().describe('A summary of 4 KB at most, without secrets; null: there was none.'),
   instanceId: z.string().describe('Who served it.'),
   status: z

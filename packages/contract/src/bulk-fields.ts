@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './fields.js';
+import { paging } from './fields.js';
 
 /* Fields that several bodies of the bulk part have. Ranges that a server can set are checked there. */
 
@@ -35,7 +35,7 @@ export const TenantRef = z
 
 /** What every list may be asked. */
 export const PAGE = {
-  limit: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(PAGE_SIZE_DEFAULT),
+  limit: paging.limit,
   cursor: z.string().min(1).max(CURSOR_CHARACTERS_MAX).optional().describe('Of the page before.'),
 };
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, keyText, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, tenantField, time } from './fields.js';
+import { count, keyText, paging, tenantField, time } from './fields.js';
 
 const name = (what: string) =>
   z
@@ -126,7 +126,7 @@ export const ListQuery = z.strictObject({
   bizKey: z.string().optional(),
   state: OperationStateName.optional(),
   deadLetter: z.enum(['true', 'false']).optional().describe('true: only dead letters.'),
-  limit: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(PAGE_SIZE_DEFAULT),
+  limit: paging.limit,
   cursor: z.string().min(1).max(200).optional().describe('Of the page before.'),
 });
 /** What a list may be asked, as a client writes it. */

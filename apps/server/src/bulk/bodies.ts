@@ -6,7 +6,6 @@ import type {
   GroupResult,
   GroupView,
   JobView,
-  Page,
   TenantView,
 } from '@millrace/bulk-action';
 import type {
@@ -172,13 +171,3 @@ export const signatureBody = (caller: Who, cause: DeadLetterSignature): DeadLett
   lastFailedAt: iso(cause.lastFailedAt),
   sample: { ...cause.sample, groupId: shownId(caller, cause.sample.groupId) },
 });
-
-/**
- * A part of a list.
- * @param page - as the engine gives it.
- * @param body - what each item becomes.
- */
-export const pageBody = <T, B>(
-  { items, cursor }: Page<T>,
-  body: (item: T) => B,
-): { items: B[]; cursor: string | null } => ({ items: items.map(body), cursor: cursor ?? null });

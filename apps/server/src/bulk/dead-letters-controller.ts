@@ -10,8 +10,9 @@ import { Controller, Inject } from '@nestjs/common';
 import { ERRORS } from '../errors.js';
 import { callerCaused } from '../http/as-request-error.js';
 import { Ask, type Asked, Serve } from '../http/asked.js';
+import { pageBody } from '../http/page-body.js';
 import type { Caller } from '../security/caller.js';
-import { deadLetterBody, pageBody, signatureBody } from './bodies.js';
+import { deadLetterBody, signatureBody } from './bodies.js';
 import { groupRef } from './group-ref.js';
 
 const { listDeadLetters: LIST, redriveDeadLetters: REDRIVE, purgeDeadLetters: PURGE } = BULK_ROUTES;

@@ -3,7 +3,8 @@ import { BULK_ROUTES, type ExplanationBody, type JobDetailBody, type JobPage } f
 import { Controller, Inject } from '@nestjs/common';
 import { callerCaused } from '../http/as-request-error.js';
 import { Ask, type Asked, Serve } from '../http/asked.js';
-import { explanationBody, jobBody, pageBody } from './bodies.js';
+import { pageBody } from '../http/page-body.js';
+import { explanationBody, jobBody } from './bodies.js';
 import { groupRef } from './group-ref.js';
 
 const { listJobs: LIST, getJob: GET, explainJob: EXPLAIN } = BULK_ROUTES;

@@ -1,9 +1,12 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { toWorkError } from '@millrace/foundation';
-import { type AppFactory, type AppParts, type AppServices, partsOf } from '../define-app.js';
+import { type App, type AppFactory, type AppParts, type AppServices, partsOf } from '../define-app.js';
 import { ERRORS } from '../errors.js';
 import { loadingProblem } from './loading-problem.js';
+
+/** In place of a file, for messages. */
+const GIVEN = 'given';
 
 /**
  * Loads the module of an application.
@@ -23,6 +26,18 @@ export async function loadApp(file: string): Promise<AppParts | AppFactory> {
   }
   const parts = partsOf(module.default) ?? partsOf(module.app);
   if (!parts) throw refuse("it must export defineApp(…) as default, or as 'app'");
+  return parts;
+}
+
+/**
+ * The parts of an application that is there already.
+ * @param app - made by defineApp; whoever writes JavaScript may give anything.
+ * @returns what was given to defineApp.
+ * @throws MillraceError `APP_INVALID`.
+ */
+export function appPartsOf(app: App): AppParts | AppFactory {
+  const parts = partsOf(app);
+  if (!parts) throw ERRORS.create('APP_INVALID', { file: GIVEN, reason: 'it must be made by defineApp(…)' });
   return parts;
 }
 
@@ -54,7 +69,7 @@ const KEYS = ['processors', 'aggregators', 'dags', 'routes', 'resources', 'chat'
  * @param file - for messages.
  * @throws MillraceError `APP_INVALID`.
  */
-export function resolveApp(given: AppParts | AppFactory, services: AppServices, file = 'given'): ResolvedApp {
+export function resolveApp(given: AppParts | AppFactory, services: AppServices, file = GIVEN): ResolvedApp {
   const refuse = (reason: string, cause?: unknown) =>
     ERRORS.create('APP_INVALID', { file, reason }, { cause });
   const parts = made(given, services, refuse);

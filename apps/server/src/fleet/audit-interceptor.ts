@@ -76,10 +76,10 @@ export class AuditInterceptor implements NestInterceptor {
     });
   }
 
-  #entryOf({ id, method }: ServedRoute, request: FastifyRequest): NewAuditEntry {
+  #entryOf(route: ServedRoute, request: FastifyRequest): NewAuditEntry {
+    const { id, method } = route;
     const { name, role, tenant } = callerOf(request);
     const kept = (text: unknown) => keptText(String(text), this.#hide);
-    const params = Object.entries((request.params ?? {}) as Record<string, unknown>);
     return {
       key: name,
       role,
@@ -87,10 +87,19 @@ export class AuditInterceptor implements NestInterceptor {
       route: id,
       method,
       path: kept(request.url.split('?')[0]),
-      params: Object.fromEntries(params.map(([param, value]) => [param, kept(value)])),
+      params: Object.fromEntries(paramsOf(route, request).map(([param, value]) => [param, kept(value)])),
       // Lines are read while they come, by the handler.
       body: isNdjson(request) ? null : summaryOf(request.body, this.#hide),
       instanceId: this.#instanceId,
     };
   }
+}
+
+/** Of the path and of the query, which may say whose it is. Nothing that the route does not know: anybody could fill the log with it. */
+function paramsOf({ query }: ServedRoute, request: FastifyRequest): [string, unknown][] {
+  const asked = Object.entries((request.query ?? {}) as Record<string, unknown>);
+  return [
+    ...asked.filter(([field]) => query !== undefined && Object.hasOwn(query.shape, field)),
+    ...Object.entries((request.params ?? {}) as Record<string, unknown>),
+  ];
 }

@@ -7,6 +7,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerConfig } from '../config/model.js';
 import { ERRORS } from '../errors.js';
+import { ANYBODY, LOCAL_CALLER } from '../security/caller.js';
 import { callerOf } from './caller-of.js';
 import { addGate, type GateEnvironment } from './gate.js';
 import { guardAnswers } from './guard-answers.js';
@@ -86,9 +87,10 @@ const rateLimitOf = (max: number) => ({
   max,
   timeWindow: 1_000,
   keyGenerator: (request: FastifyRequest) => {
-    const { name, tenant } = callerOf(request);
+    const caller = callerOf(request);
+    if (caller === LOCAL_CALLER || caller === ANYBODY) return request.ip;
     // Two customers may have named their keys alike.
-    return name === 'local' || name === 'anybody' ? request.ip : `key ${tenant ?? ''}/${name}`;
+    return `key ${caller.tenant ?? ''}/${caller.name}`;
   },
   allowList: (request: FastifyRequest) => routeOf(request.method, request.routeOptions.url)?.role === 'none',
   errorResponseBuilder: () => ERRORS.create('TOO_MANY_REQUESTS', { max }, { retryAfterMs: 1_000 }),

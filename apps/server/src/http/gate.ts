@@ -2,7 +2,7 @@ import { BadRequestException, NotFoundException } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ERRORS } from '../errors.js';
 import type { ApiKeys } from '../security/api-keys.js';
-import { type Caller, LOCAL_CALLER } from '../security/caller.js';
+import { ANYBODY, type Caller, LOCAL_CALLER } from '../security/caller.js';
 import { refusalOf } from '../security/judge-caller.js';
 import { originRefusal } from '../security/judge-origin.js';
 import { noteCaller } from './caller-of.js';
@@ -59,9 +59,6 @@ function judge(
   // Without keys all callers are one.
   if (route.streams) streams.enter(reply, hasKeys ? caller : undefined);
 }
-
-/** Who needs no key. */
-const ANYBODY: Caller = Object.freeze({ name: 'anybody', role: 'none', tenant: undefined });
 
 function keyOf({ headers: { authorization } }: FastifyRequest, keys: ApiKeys): Caller | undefined {
   if (authorization === undefined) return undefined;

@@ -11,8 +11,9 @@ import { Controller, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Ask, type Asked, Serve } from '../http/asked.js';
 import { meantTenant } from '../http/meant-tenant.js';
+import { pageBody } from '../http/page-body.js';
 import type { Caller } from '../security/caller.js';
-import { batchBody, batchDetailsBody, batchSummary, pageBody, taskBody } from './bodies.js';
+import { batchBody, batchDetailsBody, batchSummary, taskBody } from './bodies.js';
 
 const {
   startBatch: START,

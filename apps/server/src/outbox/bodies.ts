@@ -12,7 +12,6 @@ import type {
   BatchDetails,
   DagView,
   BatchSummary as ListedBatch,
-  Page,
   Schedule,
   TaskSummary,
   TaskView,
@@ -128,13 +127,3 @@ export const scheduleBody = (schedule: Schedule): ScheduleBody => ({
   createdAt: schedule.createdAt.toISOString(),
   updatedAt: schedule.updatedAt.toISOString(),
 });
-
-/**
- * A part of a list.
- * @param page - as the outbox gives it.
- * @param body - what each item becomes.
- */
-export const pageBody = <T, B>(
-  { items, cursor }: Page<T>,
-  body: (item: T) => B,
-): { items: B[]; cursor: string | null } => ({ items: items.map(body), cursor: cursor ?? null });

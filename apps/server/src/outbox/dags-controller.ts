@@ -3,7 +3,8 @@ import { Dags } from '@millrace/outbox';
 import { Controller, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Ask, type Asked, Serve } from '../http/asked.js';
-import { dagBody, pageBody } from './bodies.js';
+import { pageBody } from '../http/page-body.js';
+import { dagBody } from './bodies.js';
 
 const { applyDag: APPLY, listDags: LIST } = DAG_ROUTES;
 

@@ -9,7 +9,8 @@ import { ERRORS, Schedules } from '@millrace/outbox';
 import { Controller, Inject } from '@nestjs/common';
 import { Ask, type Asked, Serve } from '../http/asked.js';
 import { meantTenant } from '../http/meant-tenant.js';
-import { pageBody, scheduleBody } from './bodies.js';
+import { pageBody } from '../http/page-body.js';
+import { scheduleBody } from './bodies.js';
 
 const { setSchedule: SET, listSchedules: LIST, removeSchedule: REMOVE } = SCHEDULE_ROUTES;
 

@@ -1,9 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ERRORS } from '../errors.js';
-import type { Caller } from './caller.js';
+import { ANYBODY, type Caller, LOCAL_CALLER } from './caller.js';
 
 const ROLES = ['read', 'operate', 'admin'] as const;
 const SECRET_CHARACTERS_MIN = 24;
+/** The audit log and the logs call those so who have no key. */
+const NAMES_TAKEN = [LOCAL_CALLER.name, ANYBODY.name];
 
 interface ApiKey {
   readonly caller: Caller;
@@ -54,6 +56,7 @@ function parseKey(text: string, index: number): ApiKey {
     ERRORS.create('CONFIG_INVALID', { problems: `apiKeys: key ${index + 1} ${reason}` });
   if (parts.length < 3 || parts.length > 4) throw refuse('must be name:role[:tenant]:secret');
   if (!/^[\w.@-]{1,100}$/.test(name)) throw refuse('needs a name of letters, digits and . _ @ -');
+  if (NAMES_TAKEN.includes(name)) throw refuse(`needs another name: ${name} means callers without a key`);
   if (!ROLES.some((known) => known === role)) throw refuse(`(${name}) needs the role read, operate or admin`);
   if (tenant === '') throw refuse(`(${name}) has an empty tenant; leave it out for all tenants`);
   // What the engines take as one: with any other every request of the key would fail.
@@ -61,5 +64,8 @@ function parseKey(text: string, index: number): ApiKey {
     throw refuse(`(${name}) needs a tenant of letters, digits and . _ -`);
   if (secret.length < SECRET_CHARACTERS_MIN)
     throw refuse(`(${name}) needs a secret of at least ${SECRET_CHARACTERS_MIN} characters`);
+  // What a header can carry after Bearer: with any other every request of the key would be refused.
+  if (!/^[!-~]+$/.test(secret))
+    throw refuse(`(${name}) needs a secret of printable ASCII characters without spaces`);
   return { caller: Object.freeze({ name, role: role as Caller['role'], tenant }), hash: hashOf(secret) };
 }

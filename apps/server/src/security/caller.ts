@@ -11,3 +11,6 @@ export interface Caller {
 
 /** Everybody, where there are no keys: such a server listens to its own machine only. */
 export const LOCAL_CALLER: Caller = Object.freeze({ name: 'local', role: 'admin', tenant: undefined });
+
+/** Who needs no key. */
+export const ANYBODY: Caller = Object.freeze({ name: 'anybody', role: 'none', tenant: undefined });

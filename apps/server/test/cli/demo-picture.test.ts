@@ -20,7 +20,7 @@ describe('the picture of a demo', () => {
   it('fits 80 columns', () => {
     expect(`\n${drawn().join('\n')}\n`).toMatchInlineSnapshot(`
       "
-       Millrace demo   http://127.0.0.1:3000/api/docs                      17 of 45 s
+       Millrace demo   http://127.0.0.1:3000/                              17 of 45 s
 
        tenant   jobs                   done  per s        left  share       now  fair
        whale    ███░░░░░░░░░ 1,250 of 5,000     62  1 min 27 s  ██┃█░░░░░  46 %  25 %
@@ -45,7 +45,7 @@ describe('the picture of a demo', () => {
   it('has longer bars on 120 columns', () => {
     expect(`\n${drawn(FACTS, 120).join('\n')}\n`).toMatchInlineSnapshot(`
       "
-       Millrace demo   http://127.0.0.1:3000/api/docs                                                              17 of 45 s
+       Millrace demo   http://127.0.0.1:3000/                                                                      17 of 45 s
 
        tenant   jobs                                         done  per s        left  share                         now  fair
        whale    ████████░░░░░░░░░░░░░░░░░░░░░░░░░░ 1,250 of 5,000     62  1 min 27 s  ███████┃████░░░░░░░░░░░░░░░  46 %  25 %

@@ -71,6 +71,7 @@ describe('millrace demo', () => {
   it('is ended by whoever interrupts it', async () => {
     const shown = demo(['--whale-jobs', '500']);
     await until(() => shown.err().includes('whale'), { what: 'the first line', ...patience });
+    expect(shown.err()).toContain(`Look at it in another window: ${server.url}/\n`);
     const stillRuns = await server.send('/api/demo', { method: 'POST', body: {} });
     expect(stillRuns.body.created).toBe(false);
     shown.events.emit('SIGINT');

@@ -150,6 +150,26 @@ describe('millrace dlq', () => {
   });
 });
 
+it('millrace dlq list --by-signature asks once, however many causes there are', async () => {
+  const asked: (string | undefined)[] = [];
+  const counting = createServer(({ url }, response) => {
+    asked.push(url);
+    const signatures = ['smtp', 'disk'].map((cause) => ({
+      ...{ signature: `fail ${cause} #`, count: 3, lastFailedAt: '2026-01-01T00:00:00.000Z' },
+      sample: { groupId: 'g', jobId: 'j', message: `${cause} 7` },
+    }));
+    response.setHeader('connection', 'close').end(JSON.stringify({ signatures }));
+  }).listen(0, '127.0.0.1');
+  await once(counting, 'listening');
+  const { port } = counting.address() as AddressInfo;
+  const args = ['dlq', 'list', '--by-signature', '--url', `http://127.0.0.1:${port}`];
+  const { exitCode, out } = runCaptured(args);
+  expect(await exitCode).toBe(0);
+  counting.close();
+  expect(out()).toMatch(/fail smtp # +smtp 7\n.*fail disk # +disk 7\n$/);
+  expect(asked).toHaveLength(1);
+});
+
 describe('a server that dies in between', () => {
   it('leaves open whether it was done, and the command says so', async () => {
     const dying = createServer(({ method }, response) => {

@@ -56,6 +56,14 @@ describe('patience with a server', () => {
     expect(err()).toBe('The server at http://there does not answer; waiting for it.\nIt answers again.\n');
   });
 
+  it.each([429, 502, 503, 504])('waits for one that answers %i', async (status) => {
+    const { ask, clock } = patient();
+    await ask(1).answered;
+    const { answered } = ask(problem(status), 2);
+    await clock.advance(500);
+    expect(await answered).toBe(2);
+  });
+
   it('ends after a minute, when the time is up, or with an interruption', async () => {
     const long = patient();
     await long.ask(1).answered;

@@ -299,6 +299,8 @@ describe('millrace submit group', () => {
     [['x', '--jobs', '-', '--count', '2'], 2, 'cannot be used with'],
     [['x', '--processor', 'echo', '--open', '--watch'], 2, 'cannot be used with'],
     [['x', '--processor', 'echo', '--rps', 'none'], 2, 'It must be a number above 0.'],
+    [['x', '--processor', 'echo', '--burst', '0'], 2, 'It must be a whole number from 1.'],
+    [['x', '--processor', 'echo', '--concurrency', '0'], 2, 'It must be a whole number from 1.'],
     [['x', '--processor', 'echo', '--idem-key', 'a b'], 2, '(ID_INVALID)'],
     [['many', '--processor', 'echo', '--weight', '9'], 1, '(GROUP_CONFLICT)'],
   ])('refuses %j', async (args, exitCode, message) => {

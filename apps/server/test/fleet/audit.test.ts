@@ -62,6 +62,24 @@ describe('the audit log', () => {
     });
   });
 
+  it('says whose it was that was changed, where the query says so', async () => {
+    const remove = (query: string) =>
+      server.send(`/api/schedules/nightly${query}`, { method: 'DELETE', key: ADMIN });
+    for (const [query, params] of [
+      ['?tenant=acme', { name: 'nightly', tenant: 'acme' }],
+      ['?tenant=globex', { name: 'nightly', tenant: 'globex' }],
+      ['?tenant=', { name: 'nightly', tenant: '' }],
+      ['', { name: 'nightly' }],
+      // Refused, and yet written down: as little as can be.
+      [`?tenant=%00${ADMIN}&other=1&name=x`, { name: 'nightly', tenant: '\u{FFFD}[secret]' }],
+    ] as const) {
+      await remove(query);
+      const [entry] = (await list('?route=removeSchedule')).items;
+      expect(entry).toMatchObject({ path: '/api/schedules/nightly' });
+      expect(entry.params).toEqual(params);
+    }
+  });
+
   it('has nothing of requests that only look', async () => {
     const before = (await list('?limit=200')).items.length;
     await pool();

@@ -32,11 +32,22 @@ describe('API keys', () => {
     `a b:read:${SECRETS.read}`,
     `a:read:ac/me:${SECRETS.read}`,
     `a:read:${'t'.repeat(129)}:${SECRETS.read}`,
+    `local:admin:${SECRETS.read}`,
+    `anybody:read:acme:${SECRETS.read}`,
   ])('%s is refused, without showing a secret', (text) => {
     const refused = () => new ApiKeys(text);
     expect(refused).toThrow(/key 1/);
     expect(refused).not.toThrow(new RegExp(SECRETS.read));
   });
+
+  it.each([' ', '\t', 'é', '\u{1F511}', '\u007f'])(
+    'with %j in its secret are refused: it cannot be sent',
+    (sign) => {
+      expect(() => new ApiKeys(`a:read:${SECRETS.read}${sign}x`)).toThrow(
+        /key 1 \(a\) needs a secret of printable ASCII characters without spaces/,
+      );
+    },
+  );
 
   it('are needed wherever others can reach the server', () => {
     for (const host of ['0.0.0.0', '::', '192.168.1.5', 'example.org'])

@@ -5,7 +5,7 @@
  * @packageDocumentation
  */
 export type { ClientOptions } from '../client/http.js';
-export { ProblemError } from '../client/problem-error.js';
+export { BUSY_STATUSES, ProblemError } from '../client/problem-error.js';
 export type { ServerEvent } from '../client/read-events.js';
 export type { BodyPieces } from '../client/request-body.js';
 export type { Problem } from '../problem.js';

@@ -62,8 +62,22 @@ export interface ServerClient {
   ): AsyncGenerator<ServerEvent, void, undefined>;
 }
 
-/** Sent twice they would happen twice, or answer the second time as if somebody else had been there. */
-const ONCE: readonly RouteId[] = ['queueChatMessage', 'redriveDeadLetters', 'purgeDeadLetters'];
+type LooseBody = Readonly<Record<string, unknown>>;
+
+const always = (): boolean => true;
+
+/** Sent twice they would happen twice, or answer the second time as if somebody else had been there; some only with such a body. */
+const ONCE: { readonly [Id in RouteId]?: (body: LooseBody) => boolean } = {
+  queueChatMessage: always,
+  redriveDeadLetters: always,
+  purgeDeadLetters: always,
+  retryBatchTask: always,
+  removeSchedule: always,
+  // A short run has ended before the repeat comes, which then starts another.
+  startBatch: ({ ifEnded }) => ifEnded !== undefined,
+  // The server draws an id for each.
+  createChatSession: ({ session_id }) => session_id === undefined,
+};
 
 /** Ids of jobs without one are made from this key: a repeat adds nothing. */
 const KEYED: readonly RouteId[] = ['submitGroup', 'addJobs'];
@@ -86,8 +100,11 @@ export function createServerClient(options: ClientOptions): ServerClient {
   });
   return {
     operations: createClient(options),
-    call: (id, request, call) =>
-      (ONCE.includes(id) ? single : http).send(requestOf(id, request as LooseRequest, call)),
+    call: (id, request, call) => {
+      const body = ((request as LooseRequest).body ?? {}) as LooseBody;
+      const isOnce = ONCE[id]?.(body) ?? false;
+      return (isOnce ? single : http).send(requestOf(id, request as LooseRequest, call));
+    },
     upload: (id, request, lines, { idempotencyKey = randomKey(), ...call } = {}) => {
       const asked = requestOf(id, request as LooseRequest, call);
       const headers = { ...asked.headers, ...NDJSON, 'idempotency-key': idempotencyKey };

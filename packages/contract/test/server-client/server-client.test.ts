@@ -64,6 +64,28 @@ describe('the client of a server', () => {
     expect(refusing.seen).toHaveLength(1);
   });
 
+  it.each([
+    ['startBatch', { body: { dag: 'd', bizKey: 'k', ifEnded: 'rerun' } }, 1],
+    ['startBatch', { body: { dag: 'd', bizKey: 'k' } }, 2],
+    ['retryBatchTask', { params: { batchId: '1', taskKey: 't' } }, 1],
+    ['retryBatch', { params: { batchId: '1' } }, 2],
+    ['createChatSession', { body: {} }, 1],
+    ['createChatSession', { body: { session_id: 's' } }, 2],
+    ['queueChatMessage', { params: { sessionId: 's' }, body: { content: 'hello' } }, 1],
+    ['redriveDeadLetters', { body: { all: true } }, 1],
+    ['purgeDeadLetters', { body: { all: true } }, 1],
+    ['removeSchedule', { params: { name: 'nightly' } }, 1],
+  ] as const)(
+    'sends again what does nothing twice: %s with %j is sent %i times',
+    async (id, request, times) => {
+      const { client, seen } = await answering(503, 200);
+      await client.call(id, request as never).catch((error) => {
+        if (error.status !== 503) throw error;
+      });
+      expect(seen).toHaveLength(times);
+    },
+  );
+
   it('holds no zod and nothing of Node', async () => {
     const entry = fileURLToPath(new URL('../../src/server-client/index.ts', import.meta.url));
     const { metafile, outputFiles } = await build({

@@ -1,4 +1,9 @@
-import { createServerClient, ProblemError, type ServerClient } from '@millrace/contract/server-client';
+import {
+  BUSY_STATUSES,
+  createServerClient,
+  ProblemError,
+  type ServerClient,
+} from '@millrace/contract/server-client';
 import { type Clock, sleep, systemClock } from '@millrace/foundation';
 import { type Asking, isConnectionError } from './asking.js';
 
@@ -7,9 +12,6 @@ const PATIENCE_MS = 60_000;
 const ASK_AGAIN_MS = 500;
 /** For one answer: whoever watches asks again soon. */
 const ANSWER_MS = 10_000;
-
-/** A server that is about to come back, or something before it, answers so. */
-const AWAY_STATUSES = [429, 502, 503, 504];
 
 /** What asking with patience takes. */
 export interface PatienceOptions {
@@ -96,4 +98,4 @@ export class Patience {
 }
 
 const isAway = (error: unknown): boolean =>
-  error instanceof ProblemError ? AWAY_STATUSES.includes(error.status) : isConnectionError(error);
+  error instanceof ProblemError ? BUSY_STATUSES.includes(error.status) : isConnectionError(error);

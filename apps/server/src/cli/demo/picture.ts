@@ -38,7 +38,7 @@ function titleOf({ url, elapsedMs, lengthMs, isOver }: DemoFacts, { columns, col
   const name = ' Millrace demo';
   const room = columns - 1 - name.length - time.length;
   if (room < 0) return cut(`${name} ${time}`, columns - 1);
-  const address = cut(`   ${safeText(url)}/api/docs`, Math.max(0, room - 2));
+  const address = cut(`   ${safeText(url)}/`, Math.max(0, room - 2));
   return `${colours.bold(name)}${colours.dim(address)}${time.padStart(columns - 1 - name.length - address.length)}`;
 }
 

@@ -37,7 +37,7 @@ export async function runDemo(asking: Asking, wish: DemoWish): Promise<undefined
   const demo = await server.once.call('startDemo', { body: wish }, { signal });
   const until = `${demo.endsAt.slice(11, 19)} UTC`;
   if (!demo.created) printer.remark(`A demo runs there already, until ${until}: this shows it.`);
-  printer.remark(`Look at it in another window: ${server.url}/api/docs`);
+  printer.remark(`Look at it in another window: ${server.url}/`);
   let facts: DemoFacts;
   try {
     facts = await watched(asking, server, demo);

@@ -10,8 +10,7 @@ import { letterName } from './letter-ids.js';
 
 type Page = AnswerOf<'listDeadLetters'>;
 type Letter = NonNullable<Page['items']>[number];
-/** A cause, and what one of its letters says. */
-type Cause = NonNullable<Page['signatures']>[number] & { readonly example: string };
+type Cause = NonNullable<Page['signatures']>[number];
 
 interface Options extends PageOptions {
   readonly group?: string;
@@ -30,12 +29,12 @@ const LETTER_COLUMNS: readonly Column<Letter>[] = [
   { name: 'error', of: ({ error }) => shortened(error, ERROR_CHARACTERS_MAX) },
 ];
 
-/** The signature is not cut: `redrive` wants the whole. */
+/** The signature is not cut: `redrive` wants the whole. It has its numbers and names masked: one message with them tells more. */
 const CAUSE_COLUMNS: readonly Column<Cause>[] = [
   { name: 'letters', of: ({ count }) => amount(count), isNumber: true },
   { name: 'last', of: ({ lastFailedAt }) => moment(lastFailedAt) },
   { name: 'signature', of: ({ signature }) => signature },
-  { name: 'such as', of: ({ example }) => shortened(example, ERROR_CHARACTERS_MAX) },
+  { name: 'such as', of: ({ sample }) => shortened(sample.message, ERROR_CHARACTERS_MAX) },
 ];
 
 /**
@@ -71,21 +70,9 @@ async function listCauses(asking: Asking, { group: groupId, limit }: Options): P
   const { client, signal } = asking;
   const query = { groupId, limit, groupBy: 'signature' } as const;
   const page = await client.call('listDeadLetters', { query }, { signal });
-  const causes: Cause[] = [];
-  // JSON is what the server has said: the examples would be left out of it.
-  for (const cause of asking.isJson ? [] : (page.signatures ?? []))
-    causes.push({ ...cause, example: await exampleOf(asking, cause.signature, groupId) });
+  const causes = page.signatures ?? [];
   asking.answer(page, (printer) => {
     printer.table(CAUSE_COLUMNS, causes, NONE);
     if (causes.length === limit) printer.remark('There may be more: --limit shows more at once.');
   });
-}
-
-/** The signature has its numbers and names masked: one message with them tells more. */
-async function exampleOf(asking: Asking, signature: string, groupId: string | undefined): Promise<string> {
-  const { client, signal } = asking;
-  const query = { signature, groupId, limit: 1 };
-  const { items } = await client.call('listDeadLetters', { query }, { signal });
-  // None: it was moved just now.
-  return items?.[0]?.error ?? '-';
 }

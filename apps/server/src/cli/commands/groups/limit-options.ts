@@ -1,6 +1,6 @@
 import type { RequestOf } from '@millrace/contract/server-client';
 import { type Command, Option } from 'commander';
-import { orNone, pointInTime, positiveNumber, wholeNumber } from '../../ask/option-values.js';
+import { countFromOne, orNone, pointInTime, positiveNumber } from '../../ask/option-values.js';
 import { amount } from '../../show/amounts.js';
 
 /** Weight and limits of a group, as options give them. */
@@ -32,9 +32,9 @@ export function limitOptions(command: Command, isChange: boolean): Command {
     )
     .addOption(new Option('--priority <level>', 'Among the groups of its tenant.').choices(PRIORITIES))
     .option('--rps <number>', `Most starts per second${none}.`, limit(positiveNumber))
-    .option('--burst <count>', `How many starts may come at once${none}.`, limit(wholeNumber))
-    .option('--concurrency <count>', `Most jobs at once${none}.`, limit(wholeNumber))
-    .option('--timeout-ms <ms>', 'How long it may make no progress before it fails.', wholeNumber)
+    .option('--burst <count>', `How many starts may come at once${none}.`, limit(countFromOne))
+    .option('--concurrency <count>', `Most jobs at once${none}.`, limit(countFromOne))
+    .option('--timeout-ms <ms>', 'How long it may make no progress before it fails.', countFromOne)
     .option(
       '--deadline <time>',
       `When it stops being wanted, such as 2030-01-31T12:00:00Z${none}.`,
