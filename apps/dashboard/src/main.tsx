@@ -1,4 +1,3 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Views } from './app.js';
@@ -12,36 +11,22 @@ import { Shell } from './shell/shell.js';
 
 followTheme();
 
-const queries = new QueryClient({
-  defaultOptions: {
-    queries: {
-      // The client repeats what is worth repeating; the stream says when there is something new.
-      retry: false,
-      refetchOnWindowFocus: false,
-      networkMode: 'always',
-      staleTime: 1_000,
-    },
-    mutations: { networkMode: 'always' },
-  },
-});
-
 const element = document.getElementById('page');
 if (element)
   createRoot(element).render(
     <StrictMode>
-      <QueryClientProvider client={queries}>
+      <SessionGate
+        askForKey={(wanted) => <KeyEntry {...wanted} />}
+        wait={(error) => <Awaiting error={error} />}
+      >
+        {/* Below the gate: what came of somebody's work is not for whoever comes with the next key. */}
         <Notices>
-          <SessionGate
-            askForKey={(wanted) => <KeyEntry {...wanted} />}
-            wait={(error) => <Awaiting error={error} />}
-          >
-            <LiveProvider>
-              <Shell>
-                <Views />
-              </Shell>
-            </LiveProvider>
-          </SessionGate>
+          <LiveProvider>
+            <Shell>
+              <Views />
+            </Shell>
+          </LiveProvider>
         </Notices>
-      </QueryClientProvider>
+      </SessionGate>
     </StrictMode>,
   );

@@ -24,6 +24,25 @@ describe('a server on which nothing has happened', () => {
     }
   });
 
+  it('offers the demo to whom the server lets start one', async () => {
+    await using opened = await world.open('/', {});
+    const { page } = opened;
+    const welcome = page.getByRole('region', { name: 'Nothing has happened here yet' });
+    const told = await world.api.call('getCaller', {});
+    const offeredTo = async (caller: Partial<typeof told>) => {
+      await page.route('**/api/caller', (route) => route.fulfill({ json: { ...told, ...caller } }));
+      await page.reload();
+      await welcome.waitFor();
+      return (await welcome.getByRole('button', { name: 'Run the demo' }).count()) === 1;
+    };
+    expect(await offeredTo({ role: 'operate' })).toBe(true);
+    expect(await offeredTo({ role: 'operate', embedded: false })).toBe(false);
+    expect(await offeredTo({ role: 'admin', embedded: false })).toBe(true);
+    expect(await offeredTo({ role: 'read' })).toBe(false);
+    expect(await offeredTo({ role: 'admin', tenant: 'acme' })).toBe(false);
+    expect(await welcome.locator('pre').textContent()).not.toContain('tenantId');
+  });
+
   it('says how to begin: a button that runs the demo, and a command that works', async () => {
     await using opened = await world.open('/');
     const { page } = opened;

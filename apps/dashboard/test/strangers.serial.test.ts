@@ -1,13 +1,19 @@
+import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { ROLES } from '@millrace/contract';
 import { createServerClient, type ServerClient } from '@millrace/contract/server-client';
 import { until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { API_KEYS, SECRETS } from '../../server/test/security/test-keys.js';
+import { demoRole, firstCommand } from '../src/rules/first-steps.js';
 import { hrefOf } from '../src/rules/hrefs.js';
 import { PLACES } from '../src/shell/places.js';
 import { goTo, settled, unreachedByTab } from './browser.js';
 import { HOSTILE, LINK, SCRIPT, TURNED_AS_SHOWN } from './strangers-app.mjs';
 import { startWorld, type World } from './world.js';
+
+const execute = promisify(execFile);
 
 /** What somebody who may only look can press: to see more, to go on, to take along. */
 const HARMLESS =
@@ -140,6 +146,49 @@ describe('a server with keys, and with texts of strangers', () => {
       expect(await page.getByRole('main').textContent()).not.toContain('rival');
     }
     expect(refused).toEqual([]);
+  });
+
+  it('shows nothing of what one key was told to the next', async () => {
+    const groupId = 'acme/mine';
+    const job = hrefOf('job', { groupId, jobId: 'dead' });
+    await using opened = await world.open(job, { key: SECRETS.admin });
+    const { page } = opened;
+    const read = () => page.getByRole('main').textContent();
+    await expect.poll(read).toContain(TURNED_AS_SHOWN);
+    await goTo(page, hrefOf('group', { groupId }));
+    await expect.poll(read).toContain('<img src=x');
+    await page.getByRole('button', { name: 'Use another key' }).click();
+    await page.getByLabel('API key').fill(SECRETS.rival);
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByText('of rival').waitFor();
+    for (const path of [hrefOf('group', { groupId }), job]) {
+      await goTo(page, path);
+      await page.getByRole('alert').filter({ hasText: '_NOT_FOUND' }).first().waitFor();
+      expect(await read(), path).not.toContain('<img src=x');
+      expect(await read(), path).not.toContain(TURNED_AS_SHOWN);
+    }
+  });
+
+  it('tells a key of a tenant a first command that works', async () => {
+    const command = firstCommand({ origin: world.url, needsKey: true, seesAll: false });
+    const { stdout } = await execute('bash', ['-c', `${command} --silent --show-error`], {
+      env: { ...process.env, MILLRACE_API_KEY: SECRETS.acme },
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ created: true, added: 1 });
+  });
+
+  it('offers the demo to those keys whom the server lets start one', async () => {
+    for (const apiKey of Object.values(SECRETS)) {
+      const client = createServerClient({ baseUrl: world.url, apiKey });
+      const { role, tenant, embedded } = await client.call('getCaller', {});
+      const isOffered = tenant === null && ROLES.indexOf(role) >= ROLES.indexOf(demoRole(embedded));
+      // Who may stop it may start it, and there is none to stop.
+      const isAllowed = await client.call('stopDemo', {}).then(
+        () => true,
+        () => false,
+      );
+      expect(isAllowed, `${role} of ${tenant}`).toBe(isOffered);
+    }
   });
 
   it('lets the browser complain about nothing', () => expect(world.complaints()).toEqual([]));

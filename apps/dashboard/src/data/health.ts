@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 5_000;
 /** What the server needs and how it is; undefined: nobody has answered. */
 export interface Health {
   readonly checks: readonly HealthCheck[] | undefined;
-  /** Since when the server itself has not answered, in milliseconds since 1970. */
+  /** Since when the server itself has not answered, by the clock of this browser, in milliseconds since 1970. */
   readonly awaySince: number | undefined;
 }
 

@@ -1,12 +1,16 @@
 import type { ChangesEvent, ChangesSnapshot, HelloEvent } from '@millrace/contract';
 import type { ServerClient } from '@millrace/contract/server-client';
+import { lostStream } from '../rules/lost-stream.js';
+import { isLockedOut } from '../rules/refusals.js';
 import { pause } from './pause.js';
 
 /** Whether what is shown is what is. */
 export interface LiveState {
-  readonly status: 'connecting' | 'live' | 'lost' | 'paused';
-  /** Since when it is so, in milliseconds since 1970. */
+  readonly status: 'connecting' | 'live' | 'lost' | 'refused' | 'paused';
+  /** Since when it is so, by the clock of this browser, in milliseconds since 1970. */
   readonly since: number;
+  /** Why the server gives no stream. */
+  readonly problem: string | undefined;
   /** How everything stands; null: this caller is not told, or nobody could look. */
   readonly snapshot: ChangesSnapshot | null;
   /** By how much the server's clock is ahead of this one. */
@@ -19,20 +23,25 @@ export interface LiveFeedOptions {
   readonly onChange: (change: ChangesEvent) => void;
   /** Connected, for the first time or again: whatever was shown may be old. */
   readonly onHello: () => void;
+  /** The server does not let this caller in any more. */
+  readonly onLockedOut: () => void;
 }
-
-const FIRST_PAUSE_MS = 500;
-const PAUSE_MAX_MS = 5_000;
 
 /**
  * One stream of changes for the whole page. It is opened again when it breaks, and closed while nobody looks.
  *
- * connecting → live ⇄ lost; any → paused (the tab is hidden) → connecting.
+ * connecting → live ⇄ lost | refused (the server is there, but gives no stream); any → paused (the tab is hidden) → connecting.
  */
 export class LiveFeed {
   readonly #options: LiveFeedOptions;
   readonly #listeners = new Set<() => void>();
-  #state: LiveState = { status: 'connecting', since: Date.now(), snapshot: null, aheadMs: 0 };
+  #state: LiveState = {
+    status: 'connecting',
+    since: Date.now(),
+    problem: undefined,
+    snapshot: null,
+    aheadMs: 0,
+  };
   #running: AbortController | undefined;
 
   /** @param options - see LiveFeedOptions. */
@@ -76,23 +85,27 @@ export class LiveFeed {
 
   async #listen(signal: AbortSignal): Promise<void> {
     for (let failures = 0; !signal.aborted; failures++) {
+      let ended: unknown;
       try {
         for await (const { type, data } of this.#options.client.stream('watchChanges', {}, { signal })) {
           failures = 0;
           if (type === 'hello') this.#hello(JSON.parse(data) as HelloEvent);
           else if (type === 'changes') this.#changes(JSON.parse(data) as ChangesEvent);
         }
-      } catch {
+      } catch (error) {
         // Whatever it was: the next try shows whether it is over.
+        ended = error;
       }
       if (signal.aborted) return;
-      if (this.#state.status !== 'lost') this.#set({ status: 'lost' });
-      await pause(Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** failures), signal);
+      const { pauseMs, ...lost } = lostStream(ended, failures);
+      this.#set(lost);
+      if (isLockedOut(ended)) this.#options.onLockedOut();
+      await pause(pauseMs, signal);
     }
   }
 
   #hello({ at, snapshot }: HelloEvent): void {
-    this.#set({ status: 'live', snapshot, aheadMs: Date.parse(at) - Date.now() });
+    this.#set({ status: 'live', problem: undefined, snapshot, aheadMs: Date.parse(at) - Date.now() });
     this.#options.onHello();
   }
 

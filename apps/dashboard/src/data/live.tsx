@@ -1,9 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useSyncExternalStore } from 'react';
+import { isRefusal } from '../rules/refusals.js';
 import { isStaleAfter } from './freshness.js';
 import { LiveFeed, type LiveState } from './live-feed.js';
 import { followSeconds, lastSecond } from './seconds.js';
-import { isRefusal, useSession } from './session.js';
+import { useSession } from './session.js';
 
 const LiveContext = createContext<LiveFeed | undefined>(undefined);
 
@@ -30,6 +31,8 @@ export function LiveProvider({ children }: { readonly children: ReactNode }): Re
             { predicate: ({ queryKey: [id] }) => id !== 'getCaller' },
             { cancelRefetch: false },
           ),
+        // The gate asks for another key when this one is not good any more.
+        onLockedOut: () => void queries.invalidateQueries({ queryKey: ['getCaller'] }),
       }),
     [client, queries],
   );

@@ -1,11 +1,13 @@
 import {
   type AnswerOf,
   createServerClient,
-  ProblemError,
+  type ProblemError,
   type ServerClient,
 } from '@millrace/contract/server-client';
-import { useQuery } from '@tanstack/react-query';
+import { QueryClientProvider, useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useMemo, useState } from 'react';
+import { isLockedOut, isRefusal } from '../rules/refusals.js';
+import { emptyQueries } from './queries.js';
 import { readKey, writeKey } from './stored-key.js';
 
 /** Who looks, and what they may. */
@@ -54,18 +56,40 @@ export interface SessionGateProps {
 const ASK_AGAIN_MS = 2_000;
 
 /** Shows its children to those whom the server lets in. */
-export function SessionGate({ children, askForKey, wait }: SessionGateProps): ReactNode {
-  const [apiKey, setApiKey] = useState(readKey);
+export function SessionGate(props: SessionGateProps): ReactNode {
+  const [{ apiKey, number }, setEntry] = useState(() => ({ apiKey: readKey(), number: 0 }));
+  const enter: Enter = (key, options) => {
+    writeKey(key, options);
+    setEntry((before) => ({ apiKey: key, number: before.number + 1 }));
+  };
+  // Another one for every key: what one was told must never be seen by the next.
+  return <Entrance key={number} {...props} apiKey={apiKey} enter={enter} />;
+}
+
+/** Comes in with another key, or with none. */
+type Enter = (key: string | undefined, options?: { readonly remember: boolean }) => void;
+
+interface EntranceProps extends SessionGateProps {
+  readonly apiKey: string | undefined;
+  readonly enter: Enter;
+}
+
+/** The gate for one key, with all that was asked with it. */
+function Entrance({ children, askForKey, wait, apiKey, enter }: EntranceProps): ReactNode {
+  const [queries] = useState(emptyQueries);
   const client = useMemo(
     () => createServerClient({ baseUrl: location.origin, ...(apiKey !== undefined && { apiKey }) }),
     [apiKey],
   );
-  const { data, error, isFetching } = useQuery({
-    queryKey: ['getCaller', apiKey ?? ''],
-    queryFn: ({ signal }) => client.call('getCaller', {}, { signal }),
-    refetchInterval: ({ state }) => (isRefusal(state.error) || state.data ? false : ASK_AGAIN_MS),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const { data, error, isFetching } = useQuery(
+    {
+      queryKey: ['getCaller'],
+      queryFn: ({ signal }) => client.call('getCaller', {}, { signal }),
+      refetchInterval: ({ state }) => (isRefusal(state.error) || state.data ? false : ASK_AGAIN_MS),
+      staleTime: Number.POSITIVE_INFINITY,
+    },
+    queries,
+  );
   const session = useMemo<Session | undefined>(
     () =>
       data && {
@@ -74,25 +98,21 @@ export function SessionGate({ children, askForKey, wait }: SessionGateProps): Re
         caller: data,
         may: (role) => RANKS[data.role] >= RANKS[role],
         seesAll: data.tenant === null,
-        forgetKey: () => {
-          writeKey(undefined);
-          setApiKey(undefined);
-        },
+        forgetKey: () => enter(undefined),
       },
-    [client, apiKey, data],
+    [client, apiKey, data, enter],
   );
-  if (session) return <SessionContext value={session}>{children}</SessionContext>;
-  if (!isRefusal(error)) return wait(error ?? undefined);
-  const give: KeyWanted['give'] = (key, options) => {
-    writeKey(key, options);
-    setApiKey(key);
-  };
-  return askForKey({ problem: apiKey === undefined ? undefined : error, isTrying: isFetching, give });
+  // Also whoever was let in before: keys change while pages are open.
+  if (isLockedOut(error) || (isRefusal(error) && !session))
+    return askForKey({
+      problem: apiKey === undefined ? undefined : error,
+      isTrying: isFetching,
+      give: enter,
+    });
+  if (!session) return wait(error ?? undefined);
+  return (
+    <QueryClientProvider client={queries}>
+      <SessionContext value={session}>{children}</SessionContext>
+    </QueryClientProvider>
+  );
 }
-
-/**
- * Whether a server that answers so will not answer otherwise by itself.
- * @param error - of a call; null: there was none.
- */
-export const isRefusal = (error: Error | null): error is ProblemError =>
-  error instanceof ProblemError && error.status >= 400 && error.status < 500 && error.status !== 429;

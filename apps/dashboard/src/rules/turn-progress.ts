@@ -1,4 +1,7 @@
 import type { ChatEvent, ChatTaskStatusName } from '@millrace/contract';
+import type { ProblemError } from '@millrace/contract/server-client';
+import { problemText } from './problem-text.js';
+import { isNotFound } from './refusals.js';
 
 /** How far the answer of a turn is, as its stream tells it. */
 export interface TurnProgress {
@@ -43,6 +46,19 @@ export function afterEvent(before: TurnProgress, type: string, data: ChatEvent['
       return before;
   }
 }
+
+const LOST = 'The server knows nothing of this turn any more: it was restarted, or the turn ended long ago.';
+
+/**
+ * How far a turn is whose stream the server refuses: nothing more will be heard of it.
+ * @param before - how far it was.
+ * @param refusal - why.
+ */
+export const afterRefusal = (before: TurnProgress, refusal: ProblemError): TurnProgress => ({
+  ...before,
+  status: 'FAILED',
+  problem: isNotFound(refusal) ? LOST : problemText(refusal),
+});
 
 /**
  * Whether a turn is over.

@@ -5,6 +5,7 @@ const TEXTS = {
   live: 'Live',
   connecting: 'Connecting',
   lost: 'No connection',
+  refused: 'Not live',
   paused: 'Paused',
 } as const;
 

@@ -8,19 +8,29 @@ const PATIENCE_MS = 1_500;
 
 /** What is down, and since when. It goes by itself when all is well again. */
 export function Troubles(): ReactNode {
-  const { status, since } = useLive();
+  const { status, since, problem, aheadMs } = useLive();
   const { checks, awaySince } = useHealth();
   const now = useNow();
   const lostSince = status === 'lost' ? since : awaySince;
-  const isAway = lostSince !== undefined && now - lostSince > PATIENCE_MS;
+  // By the clock of this browser, as what is told of it: the server's may be another.
+  const passedMs = (from: number) => now - aheadMs - from;
+  const awayMs = lostSince === undefined ? 0 : passedMs(lostSince);
+  const isAway = lostSince !== undefined && awayMs > PATIENCE_MS;
+  const isRefused = !isAway && status === 'refused' && passedMs(since) > PATIENCE_MS;
   const bad = checks?.filter(({ ok }) => !ok) ?? [];
-  if (!isAway && bad.length === 0) return null;
+  if (!isAway && !isRefused && bad.length === 0) return null;
   return (
     <div className="troubles" role="alert">
       {isAway && (
         <p>
-          <b>The server does not answer</b> since {clockText(lostSince)} ({durationText(now - lostSince)}).
-          What you see is from then; this page goes on by itself when it is back.
+          <b>The server does not answer</b> since {clockText(lostSince)} ({durationText(awayMs)}). What you
+          see is from then; this page goes on by itself when it is back.
+        </p>
+      )}
+      {isRefused && (
+        <p>
+          <b>This page is not told of changes</b> since {clockText(since)}: {problem}. What you see may be
+          old; it is tried again by itself.
         </p>
       )}
       {!isAway &&

@@ -1,5 +1,12 @@
+import { ProblemError } from '@millrace/contract/server-client';
 import { describe, expect, it } from 'vitest';
-import { afterEvent, hasEnded, type TurnProgress, UNHEARD } from '../../src/rules/turn-progress.js';
+import {
+  afterEvent,
+  afterRefusal,
+  hasEnded,
+  type TurnProgress,
+  UNHEARD,
+} from '../../src/rules/turn-progress.js';
 
 type Event = readonly [type: string, data?: Parameters<typeof afterEvent>[2]];
 
@@ -60,6 +67,27 @@ describe('a turn as its stream tells it', () => {
   it('never changes after its end, nor with an event that nobody knows', () => {
     expect(after(['start'], ['done'], ['token', { text: 'late' }], ['start']).status).toBe('COMPLETED');
     expect(after(['start'], ['token', { text: 'a' }], ['applause']).text).toBe('a');
+  });
+
+  it('is forgotten only when the server says so; otherwise the refusal is told', () => {
+    const refused = (status: number) =>
+      afterRefusal(
+        after(['start'], ['token', { text: 'Ye' }]),
+        new ProblemError({
+          type: 'about:blank',
+          title: '',
+          status,
+          detail: 'This API key is not known',
+          code: 'ODD',
+          retryable: false,
+        }),
+      );
+    expect(refused(404)).toMatchObject({ status: 'FAILED', text: 'Ye' });
+    expect(refused(404).problem).toContain('knows nothing of this turn any more');
+    for (const status of [400, 401, 403]) {
+      expect(refused(status).status).toBe('FAILED');
+      expect(refused(status).problem).toBe('This API key is not known');
+    }
   });
 
   it('is over in three ways', () => {

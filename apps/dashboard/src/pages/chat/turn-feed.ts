@@ -1,7 +1,8 @@
 import type { ChatEvent } from '@millrace/contract';
 import { ProblemError, type ServerClient } from '@millrace/contract/server-client';
 import { pause } from '../../data/pause.js';
-import { afterEvent, hasEnded, type TurnProgress, UNHEARD } from '../../rules/turn-progress.js';
+import { isRefusal } from '../../rules/refusals.js';
+import { afterEvent, afterRefusal, hasEnded, type TurnProgress, UNHEARD } from '../../rules/turn-progress.js';
 
 /** Which turn is heard. */
 export interface TurnFeedOptions {
@@ -14,10 +15,6 @@ export interface TurnFeedOptions {
 
 const FIRST_PAUSE_MS = 300;
 const PAUSE_MAX_MS = 5_000;
-
-/** A turn that the server has forgotten, or a caller whom it does not let in: another try changes nothing. */
-const isRefusal = (error: unknown): error is ProblemError =>
-  error instanceof ProblemError && error.status < 500 && error.status !== 429;
 
 /**
  * The stream of one turn. It is opened again when it breaks before the end, and closed while nobody looks: a turn waits for those who
@@ -77,7 +74,7 @@ export class TurnFeed {
         await this.#hear(signal);
       } catch (error) {
         if (signal.aborted) return;
-        if (isRefusal(error)) this.#take({ ...this.#heard, status: 'FAILED', problem: LOST });
+        if (isRefusal(error)) this.#take(afterRefusal(this.#heard, error));
         else if (error instanceof ProblemError) askedMs = error.retryAfterMs;
       }
       if (signal.aborted) return;
@@ -116,5 +113,3 @@ export class TurnFeed {
     for (const listener of this.#listeners) listener();
   }
 }
-
-const LOST = 'The server knows nothing of this turn any more: it was restarted, or the turn ended long ago.';

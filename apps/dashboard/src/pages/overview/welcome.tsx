@@ -4,17 +4,13 @@ import { useSession } from '../../data/session.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Copyable } from '../../parts/copyable.js';
-
-/** What the demo is called where somebody submits the first group by hand: a processor that every server has. */
-const FIRST_GROUP = {
-  group: { id: 'first', tenantId: 'you' },
-  jobs: [{ processorType: 'demo.work', payload: { ms: 100 } }],
-};
+import { demoRole, firstCommand } from '../../rules/first-steps.js';
 
 /** A server on which nothing has happened yet: what this is, and how to begin. */
 export function Welcome(): ReactNode {
-  const { may, apiKey, seesAll } = useSession();
+  const { may, apiKey, seesAll, caller } = useSession();
   const demo = useAct('startDemo', { done: () => 'The demo runs for a minute: look at the shares.' });
+  const command = firstCommand({ origin: location.origin, needsKey: apiKey !== undefined, seesAll });
   return (
     <Card title="Nothing has happened here yet">
       <div className="stack">
@@ -22,8 +18,8 @@ export function Welcome(): ReactNode {
           Millrace runs the work of many tenants: each gets a fair share, services are called within their
           limits, and nothing is lost. Submit your first group:
         </p>
-        <Copyable isBlock label="the command" text={firstCommand(apiKey !== undefined)} />
-        {may('admin') && seesAll && (
+        <Copyable isBlock label="the command" text={command} />
+        {may(demoRole(caller.embedded)) && seesAll && (
           <div className="row">
             <Button look="main" icon="play" isBusy={demo.isPending} onClick={() => demo.mutate({ body: {} })}>
               Run the demo
@@ -37,11 +33,3 @@ export function Welcome(): ReactNode {
     </Card>
   );
 }
-
-const firstCommand = (needsKey: boolean): string =>
-  [
-    `curl ${location.origin}/api/bulk/groups`,
-    ...(needsKey ? [`  -H "Authorization: Bearer $MILLRACE_API_KEY"`] : []),
-    `  -H "content-type: application/json"`,
-    `  -d '${JSON.stringify(FIRST_GROUP)}'`,
-  ].join(' \\\n');
