@@ -65,7 +65,7 @@ const steppedRepairs = (repairs: Repairs, at: AtStep): Repairs => ({
     if (answer.kind === 'cancelled') at('after cancel', opId);
     return answer;
   },
-  ahead: (limit) => repairs.ahead(limit),
+  ahead: (limit, after) => repairs.ahead(limit, after),
   async finalize(opId) {
     at('before finalize', opId);
     const answer = await repairs.finalize(opId);

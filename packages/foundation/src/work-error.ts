@@ -19,10 +19,13 @@ export function toWorkError(thrown: unknown): WorkError {
     code: typeof code === 'string' && code !== '' ? code : 'HANDLER_FAILED',
     message: text.slice(0, MESSAGE_CHARACTERS_MAX),
     retryable: read(thrown, 'retryable') !== false,
-    ...(typeof retryAfterMs === 'number' && retryAfterMs >= 0 && { retryAfterMs }),
+    // A delay without an end is none that anybody can wait for.
+    ...(isDelay(retryAfterMs) && { retryAfterMs }),
     cause: thrown,
   };
 }
+
+const isDelay = (value: unknown): value is number => Number.isFinite(value) && (value as number) >= 0;
 
 function read(value: unknown, key: string): unknown {
   try {

@@ -134,4 +134,11 @@ describe('toWorkError', () => {
     });
     expect(toWorkError(new Error('x'.repeat(99_999))).message).toHaveLength(2000);
   });
+
+  it.each(['soon', -1, Number.NaN, Number.POSITIVE_INFINITY, 7n])(
+    'takes no %s for a delay',
+    (retryAfterMs) => {
+      expect(toWorkError({ message: 'later', retryAfterMs })).not.toHaveProperty('retryAfterMs');
+    },
+  );
 });

@@ -7,7 +7,7 @@ import { type HeldRun, HeldRuns, instanceEnds } from './held-runs.js';
 import type { Operation, OwnedOperation, RunRef } from './model.js';
 import type { OpId } from './op-id.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
-import { Outcome } from './outcome.js';
+import { Outcome, type RetryOutcome } from './outcome.js';
 import type { ExecuteAnswer, Settlement } from './ports.js';
 import { endingOf, judgeOutcome } from './rules/judge-outcome.js';
 import { operationFields } from './rules/log-fields.js';
@@ -66,7 +66,7 @@ export class Attempts {
    * @param onEnd - called when nothing of the try is left here.
    */
   begin(operation: OwnedOperation, onEnd: () => void = () => {}): void {
-    const { clock, store } = this.#options;
+    const { store } = this.#options;
     if (this.#stopped.signal.aborted) {
       // Accepted while the instance ended: another one takes it at once, or after its lease if the store is gone as well.
       const { opId, token } = operation;
@@ -77,7 +77,6 @@ export class Attempts {
     const run: HeldRun = {
       operation,
       controller: new AbortController(),
-      beganAt: clock.monotonicMs(),
       settling: false,
       onEnd,
     };
@@ -88,11 +87,18 @@ export class Attempts {
 
   /**
    * What the executor says came of a try.
+   * @param opId - of the operation.
+   * @param outcome - of the try.
+   * @param refused - see SettledListener.
    * @returns false when no try of this operation runs here.
    */
-  settled(opId: OpId, outcome: Outcome): boolean {
+  settled(opId: OpId, outcome: Outcome, refused = false): boolean {
     const run = this.#held.get(opId);
     if (!run) return false;
+    if (refused && outcome.type === 'Retry') {
+      this.#refused(run, outcome);
+      return true;
+    }
     const { attempt, traits } = run.operation;
     const fitted = fitOutcome(outcome, this.#options.outcomeBytesMax);
     const settlement = judgeOutcome(fitted, attempt, traits.attemptsMax);
@@ -159,16 +165,18 @@ export class Attempts {
   }
 
   #taken(run: HeldRun, answer: ExecuteAnswer): void {
-    const { executor, refusalsMax } = this.#options;
-    if (answer && 'refused' in answer) {
-      const { refused } = answer;
-      const settlement: Settlement =
-        run.operation.refusals + 1 >= refusalsMax
-          ? { kind: 'final', ...endingOf(refused) }
-          : { kind: 'retry', outcome: refused, delayMs: refused.nextRetryAfterMs, refused: true };
-      void this.#settle(run, settlement);
-    } else if (answer) void this.#settle(run, { kind: 'backed', backing: answer.backing });
-    else if (!executor.onSettled) this.#pollTimer ??= this.#pollLater();
+    if (answer && 'refused' in answer) this.#refused(run, answer.refused);
+    else if (answer) void this.#settle(run, { kind: 'backed', backing: answer.backing });
+    else if (!this.#options.executor.onSettled) this.#pollTimer ??= this.#pollLater();
+  }
+
+  /** No try began, so none is counted. */
+  #refused(run: HeldRun, outcome: RetryOutcome): void {
+    const isLast = run.operation.refusals + 1 >= this.#options.refusalsMax;
+    const settlement: Settlement = isLast
+      ? { kind: 'final', ...endingOf(outcome) }
+      : { kind: 'retry', outcome, delayMs: outcome.nextRetryAfterMs, refused: true };
+    void this.#settle(run, settlement);
   }
 
   async #callOff({ operation: { opId, envelope, traits } }: HeldRun): Promise<void> {

@@ -123,7 +123,7 @@ export class BackingWatcher {
   /** A route that a release has taken away is known to instances of the release before, if to anybody. */
   #traits({ domain, eventType }: BackedOperation): RouteTraits | 'unknown' | undefined {
     try {
-      return this.#options.executor.traits?.({ domain, eventType, bizKey: '', idemKey: '', payload: null });
+      return this.#options.executor.traits?.({ domain, eventType });
     } catch {
       return 'unknown';
     }

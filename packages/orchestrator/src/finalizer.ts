@@ -1,5 +1,6 @@
 import { Repeating } from '@millrace/foundation';
 import type { Operation } from './model.js';
+import type { OpId } from './op-id.js';
 import type { OrchestratorParts } from './parts.js';
 import { operationFields } from './rules/log-fields.js';
 import { isTerminal } from './states.js';
@@ -13,6 +14,7 @@ const FINALIZED_AT_ONCE = 100;
 export class Finalizer {
   readonly #parts: OrchestratorParts;
   readonly #finalizing: Repeating;
+  #isStopped = false;
 
   /** @param parts - of the orchestrator. */
   constructor(parts: OrchestratorParts) {
@@ -26,11 +28,13 @@ export class Finalizer {
 
   /** Begins. */
   start(): void {
+    this.#isStopped = false;
     this.#finalizing.start();
   }
 
   /** Ends. */
   stop(): Promise<void> {
+    this.#isStopped = true;
     return this.#finalizing.stop();
   }
 
@@ -43,9 +47,7 @@ export class Finalizer {
     const { options, events, waits } = this.#parts;
     const { store, executor } = options;
     const { opId, domain, eventType } = operation;
-    const kind =
-      operation.backing?.kind ??
-      executor.traits?.({ domain, eventType, bizKey: '', idemKey: '', payload: null }).kind;
+    const kind = operation.backing?.kind ?? executor.traits?.({ domain, eventType }).kind;
     const port = kind === undefined ? undefined : executor.backings?.get(kind);
     if (!port) return undefined;
     await port.cancel(operation);
@@ -60,21 +62,35 @@ export class Finalizer {
     return answer.operation;
   }
 
+  /** To the end of the list: those that cannot be finished yet stay in it, and must not keep the others waiting. */
   async #finalizeAll(): Promise<void> {
-    const { options, events } = this.#parts;
-    for (const operation of await options.store.repairs.ahead(FINALIZED_AT_ONCE)) {
-      try {
-        const { opId } = operation;
-        const after = await this.finalize(operation);
-        if (after && isTerminal(after.state))
-          events.emit('repaired', { by: 'finalizer', opId, became: after.state });
-      } catch (error) {
-        // One whose backing does not answer must not keep the others waiting.
-        options.logger.warn(
-          { ...operationFields(operation), reason: String(error) },
-          'An outcome could not be made final yet',
-        );
+    const { repairs } = this.#parts.options.store;
+    for (let after: OpId | undefined; ; ) {
+      const operations = await repairs.ahead(FINALIZED_AT_ONCE, after);
+      for (const operation of operations) {
+        // The next one may wait long for a part that is away; another instance goes on.
+        if (this.#isStopped) return;
+        await this.#tryOne(operation);
       }
+      const last = operations.at(-1)?.opId;
+      // The same page again: a store of somebody's own that does not know `after`.
+      if (operations.length < FINALIZED_AT_ONCE || last === after) return;
+      after = last;
+    }
+  }
+
+  async #tryOne(operation: Operation): Promise<void> {
+    const { options, events } = this.#parts;
+    const { opId } = operation;
+    try {
+      const after = await this.finalize(operation);
+      if (after && isTerminal(after.state))
+        events.emit('repaired', { by: 'finalizer', opId, became: after.state });
+    } catch (error) {
+      options.logger.warn(
+        { ...operationFields(operation), reason: String(error) },
+        'An outcome could not be made final yet',
+      );
     }
   }
 }

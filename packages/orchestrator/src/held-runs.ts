@@ -7,8 +7,6 @@ import type { ResolvedOrchestratorOptions } from './options.js';
 export interface HeldRun {
   readonly operation: OwnedOperation;
   readonly controller: AbortController;
-  /** When the try began, by the monotonic clock. */
-  readonly beganAt: number;
   /** Its outcome is known and being written. */
   settling: boolean;
   /** Called when nothing of it is left here. */

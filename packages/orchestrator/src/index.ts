@@ -60,6 +60,7 @@ export type {
   RoutedOperation,
   Runs,
   SettleAnswer,
+  SettledListener,
   Settlement,
   Views,
 } from './ports.js';

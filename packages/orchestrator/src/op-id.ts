@@ -6,17 +6,26 @@ declare const OP_ID: unique symbol;
 /** The id of an operation: a UUID in lower case. */
 export type OpId = string & { readonly [OP_ID]: true };
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Makes and reads ids of operations. */
 export const OpId = Object.freeze({
+  /**
+   * Whether a text is an id as it is kept, in lower case.
+   * @param text - anything.
+   */
+  is(text: string): text is OpId {
+    return UUID.test(text);
+  },
+
   /**
    * Reads an id.
    * @param text - a UUID.
    * @throws MillraceError `ID_INVALID`.
    */
   of(text: string): OpId {
-    if (typeof text === 'string' && UUID.test(text)) return text.toLowerCase() as OpId;
+    const id = typeof text === 'string' ? text.toLowerCase() : '';
+    if (OpId.is(id)) return id;
     throw FOUNDATION_ERRORS.create('ID_INVALID', {
       kind: 'opId',
       expected: 'a UUID',

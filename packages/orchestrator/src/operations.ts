@@ -115,7 +115,7 @@ export class Operations {
    * Operations, the newest first.
    * @param filter - tenant, route, business key, state, dead letters.
    * @param page - limit and cursor.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
+   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `ID_INVALID` (the cursor).
    */
   async list(filter: OperationFilter = {}, page: OperationPageRequest = {}): Promise<Page<Operation>> {
     const { limit, cursor } = resolveOptions<{ limit: number; cursor?: string }>(
@@ -140,7 +140,8 @@ export class Operations {
    * @param opId - which.
    * @param scope - `tenant`: another one's is not found.
    * @returns the operation as it is then.
-   * @throws MillraceError `OPERATION_NOT_FOUND`, `ID_INVALID`.
+   * @throws MillraceError `OPERATION_NOT_FOUND`, `ID_INVALID`; what the part throws that the work was handed to, such as
+   * `BACKEND_UNAVAILABLE`, or `ROUTE_NOT_FOUND`: the operation is cancelled all the same, and the Finalizer tells that part later.
    */
   async cancel(opId: string, scope: TenantScope = {}): Promise<Operation> {
     const { options, attempts, waits, events } = this.#parts;

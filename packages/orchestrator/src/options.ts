@@ -76,7 +76,7 @@ export interface ResolvedOrchestratorOptions {
   readonly statusBasePath: string;
   /** Of a command’s payload, as JSON. */
   readonly payloadBytesMax: number;
-  /** Of an outcome, as JSON. */
+  /** Of the data of an Ok, as JSON, or of the cause of a Fail, which is left out when it is larger; messages are not in it. */
   readonly outcomeBytesMax: number;
   /** How long an instance may be silent until its operations are given to others. */
   readonly leaseMs: number;

@@ -17,8 +17,8 @@ export interface Orchestrator {
    * @param timeBudgetMs - longest wait, storing included; `timeBudget.defaultMs` unless given. An end at exactly the budget is late.
    * @param options - tenant and trace.
    * @returns the outcome when the work ended inside the budget, else the status URL.
-   * @throws MillraceError `COMMAND_INVALID`, `TIME_BUDGET_OUT_OF_RANGE`, `ROUTE_NOT_FOUND`, `IDEMPOTENCY_CONFLICT`, `OPERATION_RUNNING`,
-   * `STORE_UNAVAILABLE`, `STORE_FULL`; on routes that refuse: `RATE_LIMIT`, `CB_OPEN`, `BULKHEAD_FULL`.
+   * @throws MillraceError `COMMAND_INVALID`, `ID_INVALID` (the tenant), `TIME_BUDGET_OUT_OF_RANGE`, `ROUTE_NOT_FOUND`, `IDEMPOTENCY_CONFLICT`,
+   * `OPERATION_RUNNING`, `STORE_UNAVAILABLE`, `STORE_FULL`, `ORCHESTRATOR_STOPPING`; on routes that refuse: `RATE_LIMIT`, `CB_OPEN`, `BULKHEAD_FULL`.
    */
   submit(command: CommandInput, timeBudgetMs?: number, options?: SubmitOptions): Promise<OperationHandle>;
 }

@@ -52,8 +52,8 @@ export function openParts(given: OrchestratorOptions): OrchestratorParts {
   const watcher = new BackingWatcher(options, events, waits);
   const unconfirmed = new UnconfirmedCommands(options, attempts);
   const unlisten = [
-    executor.onSettled?.((opId, outcome) => {
-      if (!attempts.settled(opId, outcome)) watcher.settled(opId, outcome);
+    executor.onSettled?.((opId, outcome, refused) => {
+      if (!attempts.settled(opId, outcome, refused)) watcher.settled(opId, outcome);
     }),
     store.notices.hear((opId) => attempts.check(opId)),
   ];

@@ -37,6 +37,12 @@ export interface Refusal {
   readonly retryAfterMs: number;
 }
 
+/**
+ * Told of what came of a try.
+ * @param refused - the work had to wait and never began: its Retry is a refusal, which costs no try.
+ */
+export type SettledListener = (opId: OpId, outcome: Outcome, refused?: boolean) => void;
+
 /** Does the work. Only the first three are needed. */
 export interface Executor {
   /**
@@ -60,12 +66,12 @@ export interface Executor {
    * Tells of every try that ends in this process, and of backings whose end was seen; without it the state is polled.
    * @returns a function that ends the telling.
    */
-  onSettled?(listener: (opId: OpId, outcome: Outcome) => void): () => void;
+  onSettled?(listener: SettledListener): () => void;
   /**
    * What the route of a command says of its operations.
    * @throws MillraceError `ROUTE_NOT_FOUND`.
    */
-  traits?(command: Command): RouteTraits;
+  traits?(command: Pick<Command, 'domain' | 'eventType'>): RouteTraits;
   /** Asked before anything is stored; a command that is let through holds its place until `execute` or `withdraw`. */
   admit?(envelope: Envelope): Refusal | undefined;
   /** Gives the place of `admit` back: the operation will not be executed. */
@@ -208,8 +214,11 @@ export interface Repairs {
    * @param outcome - `CANCELLED`.
    */
   cancel(opId: OpId, outcome: FailOutcome): Promise<CancelAnswer>;
-  /** Operations with an outcome written ahead that nobody is working on, the oldest first. */
-  ahead(limit: number): Promise<readonly Operation[]>;
+  /**
+   * Operations with an outcome written ahead that nobody is working on, the oldest first.
+   * @param after - the last one of the page before.
+   */
+  ahead(limit: number, after?: OpId): Promise<readonly Operation[]>;
   /** Makes an outcome that was written ahead final. */
   finalize(opId: OpId): Promise<SettleAnswer>;
   /** Frees operations of owners whose lease has ended; see RouteTraits for which of them fail. */

@@ -21,11 +21,6 @@ export class QueueWorkerRunner {
     );
   }
 
-  /** Operations that it runs now. */
-  get running(): number {
-    return this.#running;
-  }
-
   /** Begins to look for operations. */
   start(): void {
     this.#stopped = false;

@@ -69,7 +69,7 @@ export class Reaper {
     const { executor, logger } = this.#parts.options;
     const { domain, eventType } = operation;
     try {
-      const kind = executor.traits?.({ domain, eventType, bizKey: '', idemKey: '', payload: null }).kind;
+      const kind = executor.traits?.({ domain, eventType }).kind;
       if (kind !== undefined) await executor.backings?.get(kind)?.cancel(operation);
     } catch (error) {
       logger.warn(

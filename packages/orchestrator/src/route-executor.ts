@@ -9,6 +9,7 @@ import {
   silentLogger,
   systemClock,
   systemRng,
+  toWorkError,
 } from '@millrace/foundation';
 import { routeOf } from './check-command.js';
 import { defineRoutes } from './define-routes.js';
@@ -17,12 +18,12 @@ import type { Command, Envelope, RouteTraits } from './model.js';
 import type { OpId } from './op-id.js';
 import { TRY_DEFAULTS, TRY_RULES, type TryOptions } from './options.js';
 import { Outcome, type RetryOutcome } from './outcome.js';
-import type { Attempt, BackingPort, ExecuteAnswer, Executor, Refusal } from './ports.js';
+import type { Attempt, BackingPort, ExecuteAnswer, Executor, Refusal, SettledListener } from './ports.js';
 import { PreparedRoute } from './prepared-route.js';
 import type { Permit, ProtectionState } from './protection/protection.js';
 import type { BackingAdapter, Routes } from './routes.js';
 import { outcomeOfError } from './rules/outcome-of-error.js';
-import { RunInline } from './run-inline.js';
+import { type InlineTry, RunInline } from './run-inline.js';
 import type { OperationState } from './states.js';
 
 /** What a RouteExecutor is made of. */
@@ -65,7 +66,7 @@ export class RouteExecutor implements Executor {
   readonly #permits = new Map<OpId, Permit>();
   readonly #tries = new Map<OpId, KnownTry>();
   readonly #ended: OpId[] = [];
-  readonly #listeners = new Set<(opId: OpId, outcome: Outcome) => void>();
+  readonly #listeners = new Set<SettledListener>();
   readonly #unlisten: (() => void)[] = [];
 
   /**
@@ -98,7 +99,7 @@ export class RouteExecutor implements Executor {
   }
 
   /** See Executor. */
-  traits(command: Command): RouteTraits {
+  traits(command: Pick<Command, 'domain' | 'eventType'>): RouteTraits {
     return this.#route(command).traits;
   }
 
@@ -128,10 +129,7 @@ export class RouteExecutor implements Executor {
     if ('refusal' in admission) return { refused: refusedTry(admission.refusal, route, attempt) };
     this.#note(opId, { state: 'IN_PROGRESS' });
     if (route.kind === 'inline') {
-      void this.#runInline.run({ route, envelope, attempt, permit: admission.permit }).then((outcome) => {
-        if (outcome) this.#settle(opId, outcome);
-        else this.#tries.delete(opId);
-      });
+      void this.#runHere({ route, envelope, attempt, permit: admission.permit });
       return undefined;
     }
     return this.#handOver(route, envelope, attempt, admission.permit);
@@ -150,7 +148,7 @@ export class RouteExecutor implements Executor {
   }
 
   /** See Executor. */
-  onSettled(listener: (opId: OpId, outcome: Outcome) => void): () => void {
+  onSettled(listener: SettledListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -165,6 +163,21 @@ export class RouteExecutor implements Executor {
   /** Hears no more of the parts it hands work to. */
   close(): void {
     for (const end of this.#unlisten.splice(0)) end();
+  }
+
+  /** Whatever goes wrong here is the end of one try: what nobody catches would be that of the process. */
+  async #runHere(inlineTry: InlineTry): Promise<void> {
+    const { route, attempt, envelope } = inlineTry;
+    const { opId } = envelope;
+    try {
+      const end = await this.#runInline.run(inlineTry);
+      if (end === 'stopped') this.#tries.delete(opId);
+      else if (end === 'not begun') this.#settle(opId, neverBegan(route, attempt), true);
+      else this.#settle(opId, end);
+    } catch (error) {
+      const { code, message } = ERRORS.create('EXECUTOR_FAILED', { reason: toWorkError(error).message });
+      this.#settle(opId, Outcome.fail(code, message));
+    }
   }
 
   async #handOver(
@@ -183,6 +196,10 @@ export class RouteExecutor implements Executor {
         // From here on its adapter knows.
         this.#tries.delete(opId);
         return { backing: end.value };
+      }
+      if (!end.began) {
+        this.#tries.delete(opId);
+        return { refused: neverBegan(route, attempt) };
       }
       this.#settle(opId, route.timedOut(attempt.attempt));
     } catch (error) {
@@ -204,11 +221,11 @@ export class RouteExecutor implements Executor {
     return permit ? { permit } : route.protection.admit();
   }
 
-  #settle(opId: OpId, outcome: Outcome): void {
+  #settle(opId: OpId, outcome: Outcome, refused = false): void {
     this.#note(opId, { state: outcome.type === 'Ok' ? 'COMPLETED' : 'FAILED', outcome });
     this.#ended.push(opId);
     if (this.#ended.length > ENDED_KEPT) this.#forget(this.#ended.shift() as OpId);
-    this.#tell(opId, outcome);
+    this.#tell(opId, outcome, refused);
   }
 
   #forget(opId: OpId): void {
@@ -220,8 +237,8 @@ export class RouteExecutor implements Executor {
     this.#tries.set(opId, known);
   }
 
-  #tell(opId: OpId, outcome: Outcome): void {
-    for (const listener of this.#listeners) listener(opId, outcome);
+  #tell(opId: OpId, outcome: Outcome, refused = false): void {
+    for (const listener of this.#listeners) listener(opId, outcome, refused);
   }
 
   #known(opId: OpId): KnownTry {
@@ -241,10 +258,14 @@ export class RouteExecutor implements Executor {
 
 /** The work did not begin. Later with every refusal, and not all at the moment at which the protection lets through again. */
 function refusedTry(
-  { reason, retryAfterMs }: Refusal,
+  { reason, retryAfterMs }: { readonly reason: string; readonly retryAfterMs: number },
   route: PreparedRoute,
   { attempt, refusals }: Attempt,
 ): RetryOutcome {
   const nextRetryAfterMs = Math.max(route.spread(retryAfterMs), route.delayMs(refusals + 1, undefined));
   return Outcome.retry({ reason, attemptCount: attempt, nextRetryAfterMs });
 }
+
+/** Its time was over while it stood in the line: a refusal that came late. */
+const neverBegan = (route: PreparedRoute, attempt: Attempt): RetryOutcome =>
+  refusedTry({ reason: 'TIMEOUT', retryAfterMs: 0 }, route, attempt);

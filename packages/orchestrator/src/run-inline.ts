@@ -16,6 +16,9 @@ export interface InlineTry {
   readonly permit: Permit;
 }
 
+/** How a try ended: with an outcome, before it began, or because somebody else decides. */
+export type InlineEnd = Outcome | 'not begun' | 'stopped';
+
 /** What a handler threw to say that no try can help. The service behind it is well, so its circuit must not count it. */
 class Refused {
   constructor(readonly thrown: unknown) {}
@@ -32,9 +35,9 @@ export class RunInline {
 
   /**
    * Runs a try.
-   * @returns its outcome; undefined when it was told to stop, because somebody else decides then.
+   * @returns see InlineEnd.
    */
-  async run({ route, envelope, attempt, permit }: InlineTry): Promise<Outcome | undefined> {
+  async run({ route, envelope, attempt, permit }: InlineTry): Promise<InlineEnd> {
     const number = attempt.attempt;
     const delayMs = (error: unknown) => route.delayMs(number, error);
     try {
@@ -53,12 +56,12 @@ export class RunInline {
           isFailure: (value) => Outcome.is(value) && value.type === 'Retry',
         },
       );
-      if (end.kind === 'timeout') return route.timedOut(number);
+      if (end.kind === 'timeout') return end.began ? route.timedOut(number) : 'not begun';
       const { value } = end;
       if (value instanceof Refused) return outcomeOfError(value.thrown, number, delayMs);
       return Outcome.is(value) ? value : Outcome.ok(value);
     } catch (error) {
-      return attempt.signal.aborted ? undefined : outcomeOfError(error, number, delayMs);
+      return attempt.signal.aborted ? 'stopped' : outcomeOfError(error, number, delayMs);
     }
   }
 

@@ -4,6 +4,7 @@ import type { Envelope, RouteTraits } from './model.js';
 import type { OpId } from './op-id.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
 import { operationFields } from './rules/log-fields.js';
+import { FIRST_TOKEN } from './rules/operation-record.js';
 
 /** A command whose acceptance nobody has confirmed. */
 interface Unconfirmed {
@@ -16,9 +17,6 @@ interface Unconfirmed {
 /** So many are looked for; what is beyond waits for its lease to end. */
 const KEPT_MAX = 1_000;
 const LOOK_EVERY_MS = 500;
-
-/** The token of an operation that nobody but its first owner ever had. */
-const FIRST_TOKEN = 1;
 
 /**
  * Commands whose callers were told to repeat their key: some were stored all the same, and are this instance's to run. They are looked for

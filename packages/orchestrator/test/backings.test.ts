@@ -1,3 +1,4 @@
+import { sleep } from '@millrace/foundation';
 import { describe, expect, it } from 'vitest';
 import { defineRoutes } from '../src/define-routes.js';
 import type { Backing, Envelope } from '../src/model.js';
@@ -13,8 +14,8 @@ class Ledger implements BackingAdapter {
   readonly given: OpId[] = [];
   readonly cancelled: OpId[] = [];
   readonly works = new Map<OpId, BackingLook>();
-  onSubmit: (envelope: Envelope) => void | Promise<void> = () => {};
-  onCancel: () => void = () => {};
+  onSubmit: (envelope: Envelope) => unknown = () => {};
+  onCancel: (opId: OpId) => void = () => {};
   #listener: (opId: OpId, outcome: Outcome) => void = () => {};
 
   async submit(envelope: Envelope): Promise<Backing> {
@@ -29,7 +30,7 @@ class Ledger implements BackingAdapter {
   }
 
   async cancel({ opId }: RoutedOperation): Promise<void> {
-    this.onCancel();
+    this.onCancel(opId);
     this.cancelled.push(opId);
   }
 
@@ -151,6 +152,30 @@ describe('work behind operations', () => {
     await service.stop();
   });
 
+  it('orchestrator NFR-2: a hand-over whose turn did not come in time costs no try', async () => {
+    const { clock, ledger, service } = await open({
+      protect: {
+        timeoutMs: 60,
+        bulkhead: { concurrency: 1, queueMax: 2 },
+        rateLimit: { rps: 1, burst: 2 },
+      },
+    });
+    ledger.onSubmit = ({ command: { bizKey } }) => (bizKey === 'a' ? sleep(clock, 10) : undefined);
+    const calls = ['a', 'b', 'c'].map((bizKey) => answered(clock, service.submit(command(bizKey))));
+    const [, , third] = await Promise.all(calls);
+    const opId = third?.opId as OpId;
+    expect(ledger.given).toHaveLength(2);
+    expect(await service.operations.get(opId)).toMatchObject({
+      attempts: 0,
+      refusals: 1,
+      outcome: { type: 'Retry', reason: 'TIMEOUT' },
+    });
+    await clock.advance(5_000);
+    expect(ledger.given.at(-1)).toBe(opId);
+    expect(await service.operations.get(opId)).toMatchObject({ attempts: 1, backing: { ref: opId } });
+    await service.stop();
+  });
+
   it('orchestrator FR-1: a cancellation is passed on, then final; callers who wait get it', async () => {
     const { clock, ledger, service } = await open();
     const call = service.submit(command('b'), 5_000);
@@ -187,6 +212,26 @@ describe('work behind operations', () => {
     expect(ledger.cancelled).toEqual([opId]);
     expect(repairs).toContain('finalizer: FAILED');
     await other.service.stop();
+  });
+
+  it('orchestrator NFR-2: cancellations that nobody can finish keep no other waiting, however many they are', async () => {
+    const { clock, ledger, service, repairs } = await open();
+    const opIds: OpId[] = [];
+    for (let n = 0; n < 230; n++)
+      opIds.push((await answered(clock, service.submit(command(`b${n}`), 50), 100)).opId);
+    ledger.onCancel = () => {
+      throw new Error('away');
+    };
+    for (const opId of opIds) await expect(service.operations.cancel(opId)).rejects.toThrow('away');
+    const [last] = opIds.slice(-1) as [OpId];
+    ledger.onCancel = (opId) => {
+      if (opId !== last) throw new Error('away');
+    };
+    await clock.advance(5_000);
+    expect(await service.operations.get(last)).toMatchObject({ state: 'FAILED' });
+    expect(await service.operations.openCounts()).toMatchObject({ byState: { IN_PROGRESS: 229 } });
+    expect(repairs.filter((repair) => repair === 'finalizer: FAILED')).toHaveLength(1);
+    await service.stop();
   });
 
   it('orchestrator NFR-2: cancelled and ended at the same time: one outcome, the one that was written first', async () => {

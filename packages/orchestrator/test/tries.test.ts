@@ -1,4 +1,4 @@
-import { NonRetryableError, RateLimitedError } from '@millrace/foundation';
+import { NonRetryableError, RateLimitedError, seededRng } from '@millrace/foundation';
 import { describe, expect, it } from 'vitest';
 import { defineRoutes, inline } from '../src/define-routes.js';
 import { Outcome } from '../src/outcome.js';
@@ -131,6 +131,56 @@ describe('tries of inline work', () => {
     );
     const handle = await answered(world.clock, service.submit(command('b')));
     expect(handle.responseBodyOrNull).toMatchObject({ type: 'Retry', reason });
+    await service.stop();
+  });
+
+  it('orchestrator NFR-2: a delay without an end is not believed', async () => {
+    const world = openWorld();
+    const { service } = await world.open(
+      routesOf((_, { attempt }) => {
+        if (attempt === 1)
+          throw Object.assign(new Error('never'), { retryAfterMs: Number.POSITIVE_INFINITY });
+        return attempt;
+      }),
+      {},
+      { backoffJitter: 0 },
+    );
+    const handle = await answered(world.clock, service.submit(command('b')));
+    expect((await service.operations.get(handle.opId)).outcome).toMatchObject({ nextRetryAfterMs: 1_000 });
+    await world.clock.advance(1_200);
+    expect((await service.operations.get(handle.opId)).outcome).toEqual({ type: 'Ok', data: 2 });
+    await service.stop();
+  });
+
+  it('orchestrator NFR-2: an executor that goes wrong by itself fails the operation, not the process', async () => {
+    const world = openWorld();
+    const rng = { ...seededRng('nonsense'), next: () => Number.NaN, integer: () => 0 };
+    const hostile = () => {
+      let reads = 0;
+      const outcome = {
+        get type() {
+          if (++reads > 1) throw new Error('hostile');
+          return 'Ok';
+        },
+      };
+      return Object.defineProperty(outcome, Symbol.for('millrace.outcome'), { value: true });
+    };
+    const routes = routesOf(({ bizKey }) => {
+      if (bizKey === 'hostile') return hostile();
+      throw new Error('no');
+    });
+    const { service } = await world.open(routes, {}, { rng });
+    for (const [bizKey, reason] of [
+      ['no delay', 'nextRetryAfterMs must be'],
+      ['hostile', 'hostile'],
+    ] as const) {
+      const handle = await answered(world.clock, service.submit(command(bizKey)));
+      expect(handle.responseBodyOrNull).toMatchObject({
+        type: 'Fail',
+        errorCode: 'EXECUTOR_FAILED',
+        message: expect.stringContaining(reason),
+      });
+    }
     await service.stop();
   });
 

@@ -1,4 +1,5 @@
 import { ERRORS as OUTBOX_ERRORS, type Outbox, type OutboxEventMap } from '@millrace/outbox';
+import { ERRORS as DATABASE_ERRORS } from '@millrace/postgres';
 import { routeOf } from '../check-command.js';
 import { type EndListener, HandedOver } from '../handed-over.js';
 import type { Backing, Envelope } from '../model.js';
@@ -81,17 +82,39 @@ export class BatchBacking implements BackingAdapter {
   /** See BackingPort. */
   async look(operations: readonly BackedOperation[]): Promise<ReadonlyMap<OpId, BackingLook>> {
     const looks = new Map<OpId, BackingLook>();
+    const failures: unknown[] = [];
     for (let at = 0; at < operations.length; at += READ_AT_ONCE) {
       const some = operations.slice(at, at + READ_AT_ONCE);
-      const endings = await this.#endings(some.map(({ backing }) => backing.ref));
-      for (const { opId, backing } of some) {
+      if (await this.#lookAt(some, looks, failures)) continue;
+      // One that cannot be read must not hide the others.
+      const seen = await Promise.all(some.map((one) => this.#lookAt([one], looks, failures)));
+      // An outbox that is away is not asked for all the rest as well, each time for as long as it is waited for.
+      if (!seen.includes(true) && DATABASE_ERRORS.is(failures.at(-1), 'BACKEND_UNAVAILABLE')) break;
+    }
+    // What could not be seen is left for the next look; that nothing could be seen somebody should know.
+    if (looks.size === 0 && failures.length > 0) throw failures[0];
+    return looks;
+  }
+
+  /** @returns whether they could be seen. */
+  async #lookAt(
+    operations: readonly BackedOperation[],
+    looks: Map<OpId, BackingLook>,
+    failures: unknown[],
+  ): Promise<boolean> {
+    try {
+      const endings = await this.#endings(operations.map(({ backing }) => backing.ref));
+      for (const { opId, backing } of operations) {
         const ending = endings.get(backing.ref);
         const outcome = ending && outcomeOfEnding(ending, this.#outcomeBytesMax);
         if (!ending) looks.set(opId, { kind: 'gone' });
         else looks.set(opId, outcome ? { kind: 'ended', outcome } : { kind: 'running' });
       }
+      return true;
+    } catch (error) {
+      failures.push(error);
+      return false;
     }
-    return looks;
   }
 
   /** See BackingPort. */

@@ -30,7 +30,6 @@ interface EndedOperation {
 
 /** Ends that are remembered between their transaction and its commit; one forgotten costs a waiting caller the time to the next look. */
 const REMEMBERED_MAX = 10_000;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Not this batch's operation: what was written of it is taken back. */
 const FOREIGN = Symbol('not the operation of this batch');
@@ -55,13 +54,13 @@ export class SharedEnds {
     const { id, runNo, bizKey } = batch;
     this.#ended.delete(id);
     // Only the first run is an operation's, and operations have UUIDs: others' batches cost nothing.
-    if (runNo !== 1 || !UUID.test(bizKey)) return;
+    if (runNo !== 1 || !OpId.is(bizKey)) return;
     const { outbox, operations, outcomeBytesMax } = this.#options;
     const bytesMax = readBytesMax(outcomeBytesMax);
     const ending = (await outbox.batches.endings([id], { bytesMax, tx })).get(id);
     const outcome = ending && outcomeOfEnding(ending, outcomeBytesMax);
     if (!outcome) return;
-    const opId = OpId.of(bizKey);
+    const opId = bizKey;
     try {
       // A part of the transaction, so that what belongs to another tenant's operation of this name can be taken back.
       await tx.transaction(async (part) => {

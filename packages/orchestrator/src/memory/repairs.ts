@@ -60,9 +60,9 @@ export class MemoryRepairs implements Repairs {
       : { kind: 'cancelled', operation, waited: isWaited(after, now) };
   }
 
-  async ahead(limit: number): Promise<readonly Operation[]> {
+  async ahead(limit: number, after?: OpId): Promise<readonly Operation[]> {
     const found: Operation[] = [];
-    for (const opId of this.#table.ahead.ascending(undefined)) {
+    for (const opId of this.#table.ahead.ascending(after)) {
       if (found.length >= limit) break;
       found.push(toOperation(this.#record(opId)));
     }

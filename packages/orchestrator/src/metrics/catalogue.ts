@@ -19,10 +19,13 @@ export const METRICS = {
     name: 'orchestrator_refused_count',
     help: 'Commands that were not taken, by the code of the error.',
   },
-  operations: { name: 'orchestrator_operations', help: 'Operations in the store, by state.' },
+  operations: {
+    name: 'orchestrator_operations',
+    help: 'Operations in the store, by state; those that have ended are counted once a minute.',
+  },
   deadLetters: {
     name: 'orchestrator_dead_letters',
-    help: 'Operations in the store that FAILED by their work.',
+    help: 'Operations in the store that FAILED by their work, counted once a minute.',
   },
   oldestDue: {
     name: 'orchestrator_oldest_due_ms',

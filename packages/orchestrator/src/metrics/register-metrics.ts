@@ -2,9 +2,10 @@ import { type Clock, StoreLook, systemClock } from '@millrace/foundation';
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, type Registry } from 'prom-client';
 import type { OrchestratorEvents } from '../events.js';
 import type { Operations } from '../operations.js';
-import type { OperationCounts } from '../ports.js';
-import { OPERATION_STATES } from '../states.js';
+import type { OpenCounts, OperationCounts } from '../ports.js';
+import { isTerminal, OPERATION_STATES } from '../states.js';
 import { LATENCY_BUCKETS_MS, METRICS, OTHER_ROUTES, REPAIRERS, ROUTE_LABELS_MAX } from './catalogue.js';
+import { SeldomAsked } from './seldom-asked.js';
 
 /** A registry of prom-client, whichever format it writes. */
 export type MetricsRegistry = Registry | Registry<OpenMetricsContentType>;
@@ -12,7 +13,7 @@ export type MetricsRegistry = Registry | Registry<OpenMetricsContentType>;
 /** What metrics look at: an orchestrator, or the parts of one. */
 export interface MeasuredOrchestrator {
   readonly events: Pick<OrchestratorEvents, 'on'>;
-  readonly operations: Pick<Operations, 'counts'>;
+  readonly operations: Pick<Operations, 'counts' | 'openCounts'>;
 }
 
 /** How metrics are read. */
@@ -25,12 +26,14 @@ export interface MetricsOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** What has ended is counted one by one: with millions of them, at every scrape of every instance, that is much of what the store does. */
+const ENDED_EVERY_MS = 60_000;
 /** Well below the 10 s that Prometheus waits for a scrape. */
 const STORE_WAIT_MS = 1_000;
 
 /**
  * Registers all metrics of an orchestrator. What happens in this process is counted from now on, so register before the start; what is in the
- * store is read at each scrape, with one question.
+ * store is read at each scrape: what has not ended with one question, what has with another, at most once a minute.
  * @param registry - of prom-client; one orchestrator in each.
  * @param orchestrator - whose.
  * @param options - see MetricsOptions.
@@ -50,8 +53,12 @@ export function registerMetrics(
       `A metric with the name ${taken} has already been registered: one orchestrator per registry.`,
     );
   const registers = [registry];
-  const ask = () => orchestrator.operations.counts();
-  registerCounts(registers, new StoreLook({ ask, clock, waitMs: storeWaitMs }));
+  const { operations } = orchestrator;
+  const ended = new SeldomAsked({ ask: () => operations.counts(), clock, everyMs: ENDED_EVERY_MS });
+  registerCounts(registers, {
+    open: new StoreLook({ ask: () => operations.openCounts(), clock, waitMs: storeWaitMs }),
+    ended: new StoreLook({ ask: () => ended.read(), clock, waitMs: storeWaitMs }),
+  });
   const unlisten = countEvents(registers, orchestrator.events, routes);
   const own = names.map((name) => [name, registry.getSingleMetric(name)] as const);
   return () => {
@@ -62,32 +69,41 @@ export function registerMetrics(
   };
 }
 
+/** Looks at the store: at each scrape, and once in a while. */
+interface StoreLooks {
+  readonly open: StoreLook<OpenCounts>;
+  readonly ended: StoreLook<OperationCounts>;
+}
+
 /** Of several processes the greatest: all of them see the same store. */
-function registerCounts(registers: MetricsRegistry[], look: StoreLook<OperationCounts>): void {
+function registerCounts(registers: MetricsRegistry[], { open, ended }: StoreLooks): void {
   const shared = { registers, aggregator: 'max' as const };
   const operations = new Gauge({
     ...METRICS.operations,
     ...shared,
     labelNames: ['state'],
     async collect() {
-      const seen = await look.read();
-      if (seen) for (const state of OPERATION_STATES) operations.set({ state }, seen.byState[state]);
+      const [now, lately] = await Promise.all([open.read(), ended.read()]);
+      for (const state of OPERATION_STATES) {
+        const count = isTerminal(state) ? lately?.byState[state] : now?.byState[state];
+        if (count !== undefined) operations.set({ state }, count);
+      }
     },
   });
-  const single = (metric: { name: string; help: string }, of: (seen: OperationCounts) => number) => {
+  const single = (metric: { name: string; help: string }, read: () => Promise<number | undefined>) => {
     const gauge = new Gauge({
       ...metric,
       ...shared,
       async collect() {
-        const seen = await look.read();
+        const seen = await read();
         // No line, instead of a 0 that nobody has seen.
-        if (seen) gauge.set(of(seen));
-        else gauge.remove();
+        if (seen === undefined) gauge.remove();
+        else gauge.set(seen);
       },
     });
   };
-  single(METRICS.deadLetters, ({ deadLetters }) => deadLetters);
-  single(METRICS.oldestDue, ({ oldestDueMs }) => oldestDueMs);
+  single(METRICS.deadLetters, async () => (await ended.read())?.deadLetters);
+  single(METRICS.oldestDue, async () => (await open.read())?.oldestDueMs);
 }
 
 function countEvents(

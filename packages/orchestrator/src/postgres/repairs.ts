@@ -63,8 +63,8 @@ export class PostgresRepairs implements Repairs {
       : { kind: row.answer, operation };
   }
 
-  async ahead(limit: number): Promise<readonly Operation[]> {
-    return (await this.#calls.rows<OperationRow>('ahead', [limit])).map(rowToOperation);
+  async ahead(limit: number, after?: OpId): Promise<readonly Operation[]> {
+    return (await this.#calls.rows<OperationRow>('ahead', [limit, after])).map(rowToOperation);
   }
 
   async finalize(opId: OpId): Promise<SettleAnswer> {

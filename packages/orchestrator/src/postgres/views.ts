@@ -48,7 +48,8 @@ export class PostgresViews implements Views {
   }
 
   async counts(): Promise<OperationCounts> {
-    const [row] = await this.#calls.rows<CountsRow>('counts', []);
+    // As openCounts, whose walk is a part of this one.
+    const [row] = await this.#calls.rows<CountsRow>('counts', [], { prepared: false });
     const { pending, in_progress, completed, failed, dead_letters, oldest_due_ms } = row as CountsRow;
     return {
       byState: { PENDING: pending, IN_PROGRESS: in_progress, COMPLETED: completed, FAILED: failed },

@@ -99,6 +99,32 @@ export const backingSuite: BatchSuite = (home) => {
     expect(await lookAt(adapter, envelope, backing)).toEqual(outcome);
   });
 
+  it('orchestrator NFR-2: a batch that cannot be looked at does not hide the others; only when none can be, it says so', async () => {
+    const { world, outbox } = home();
+    const envelopes = Array.from({ length: 25 }, () => envelopeOf({}));
+    const adapter = open();
+    const backed = await Promise.all(
+      envelopes.map(async (each) => ({ ...routed(each), backing: await adapter.submit(each, route) })),
+    );
+    for (const { backing } of backed) await world.ended(outbox, backing.ref);
+    const broken = new Error('cannot be read');
+    const breaking = (isBroken: (id: string) => boolean) => {
+      const endings: typeof outbox.batches.endings = async (ids, options) => {
+        if (ids.some(isBroken)) throw broken;
+        return outbox.batches.endings(ids, options);
+      };
+      const { pusher, events } = outbox;
+      const batches = { endings } as typeof outbox.batches;
+      return new BatchBacking({ outbox: { pusher, events, batches, onBatchEnd: () => () => {} } });
+    };
+    const [first, ...others] = backed as [(typeof backed)[number], ...typeof backed];
+    const looks = await breaking((id) => id === first.backing.ref).look(backed);
+    expect([...looks.keys()].toSorted()).toEqual(others.map(({ opId }) => opId).toSorted());
+    for (const look of looks.values()) expect(look).toMatchObject({ kind: 'ended' });
+    await expect(breaking(() => true).look(backed)).rejects.toBe(broken);
+    expect(await breaking(() => true).look([])).toEqual(new Map());
+  });
+
   it('orchestrator FR-4: tells of ends of what was handed over here, and of nothing else', async () => {
     const adapter = open();
     const told: [string, Outcome][] = [];

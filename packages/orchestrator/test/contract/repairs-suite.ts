@@ -252,6 +252,9 @@ const cancellations: StoreSuite = (home) => {
     for (const { opId } of refs.toReversed()) await home().store.repairs.cancel(opId, CANCELLED);
     const ahead = await home().store.repairs.ahead(2);
     expect(ahead.map(({ opId }) => opId)).toEqual(refs.slice(0, 2).map(({ opId }) => opId));
+    const [, second, third] = refs.map(({ opId }) => opId);
+    expect((await home().store.repairs.ahead(2, second)).map(({ opId }) => opId)).toEqual([third]);
+    expect(await home().store.repairs.ahead(2, third)).toEqual([]);
   });
 };
 

@@ -173,7 +173,13 @@ const repairs: Readonly<Record<string, Draw>> = {
     const run = (store: OperationStore) => store.repairs.cancel(opId, CANCELLED);
     return { verb: 'cancel', args: opId, run, kindOf: hasWaited };
   },
-  ahead: () => ({ verb: 'ahead', args: 2, run: (store) => store.repairs.ahead(2), kindOf: hasSome }),
+  ahead: () => {
+    const run = async ({ repairs }: OperationStore) => {
+      const first = await repairs.ahead(2);
+      return [...first, ...(await repairs.ahead(1, first.at(-1)?.opId))];
+    };
+    return { verb: 'ahead', args: 2, run, kindOf: hasSome };
+  },
   finalize: (deck) => {
     const opId = anId(deck);
     return { verb: 'finalize', args: opId, run: (store) => store.repairs.finalize(opId), kindOf: hasKind };

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { OrchestratorEvents } from '../../src/events.js';
 import { type MetricsOptions, registerMetrics } from '../../src/metrics/index.js';
 import { OpId } from '../../src/op-id.js';
-import type { OperationCounts } from '../../src/ports.js';
+import type { OpenCounts, OperationCounts } from '../../src/ports.js';
 import { scrape } from './scraping.js';
 
 const SEEN: OperationCounts = {
@@ -14,13 +14,18 @@ const SEEN: OperationCounts = {
 };
 const opId = OpId.of('018f0000-0000-7000-8000-000000000000');
 
+const OPEN: OpenCounts = { byState: { PENDING: 1, IN_PROGRESS: 2 }, oldestDueMs: 6.5 };
+
 /** An orchestrator as metrics see it. */
-function measured(counts: () => Promise<OperationCounts> = async () => SEEN) {
+function measured(
+  counts: () => Promise<OperationCounts> = async () => SEEN,
+  openCounts: () => Promise<OpenCounts> = async () => OPEN,
+) {
   const events = new OrchestratorEvents();
   const clock = new ManualClock();
   const registry = new Registry();
   const register = (options: MetricsOptions = {}) =>
-    registerMetrics(registry, { events, operations: { counts } }, { clock, ...options });
+    registerMetrics(registry, { events, operations: { counts, openCounts } }, { clock, ...options });
   return { events, clock, registry, register };
 }
 
@@ -89,12 +94,18 @@ describe('orchestrator NFR-4: metrics', () => {
     );
   });
 
-  it('orchestrator NFR-4: what is in the store is read with one question at each scrape', async () => {
-    let looks = 0;
-    const { registry, register } = measured(async () => {
-      looks++;
-      return SEEN;
-    });
+  it('orchestrator NFR-4: what is in the store is read with one question of a kind at each scrape', async () => {
+    const asked: string[] = [];
+    const { registry, register } = measured(
+      async () => {
+        asked.push('counts');
+        return SEEN;
+      },
+      async () => {
+        asked.push('openCounts');
+        return OPEN;
+      },
+    );
     register();
     expect(await scrape(registry)).toMatchObject({
       'orchestrator_operations{state="PENDING"}': 1,
@@ -104,12 +115,79 @@ describe('orchestrator NFR-4: metrics', () => {
       orchestrator_dead_letters: 5,
       orchestrator_oldest_due_ms: 6.5,
     });
-    expect(looks).toBe(1);
+    expect(asked.toSorted()).toEqual(['counts', 'openCounts']);
+  });
+
+  it('orchestrator NFR-4: what has ended is counted once a minute, however often it is scraped and whether or not it works', async () => {
+    let now = SEEN;
+    let counted = 0;
+    let isAway = false;
+    const { clock, registry, register } = measured(
+      async () => {
+        counted++;
+        if (isAway) throw new Error('away');
+        return now;
+      },
+      async () => now,
+    );
+    register();
+    await scrape(registry);
+    now = {
+      byState: { PENDING: 11, IN_PROGRESS: 12, COMPLETED: 13, FAILED: 14 },
+      deadLetters: 15,
+      oldestDueMs: 16,
+    };
+    await clock.advance(59_999);
+    expect(await scrape(registry)).toMatchObject({
+      'orchestrator_operations{state="PENDING"}': 11,
+      'orchestrator_operations{state="IN_PROGRESS"}': 12,
+      'orchestrator_operations{state="COMPLETED"}': 3,
+      'orchestrator_operations{state="FAILED"}': 4,
+      orchestrator_dead_letters: 5,
+      orchestrator_oldest_due_ms: 16,
+    });
+    expect(counted).toBe(1);
+    isAway = true;
+    for (const ms of [1, 59_999]) {
+      await clock.advance(ms);
+      expect(await scrape(registry)).toMatchObject({ orchestrator_dead_letters: 5 });
+    }
+    expect(counted).toBe(2);
+    isAway = false;
+    await clock.advance(1);
+    expect(await scrape(registry)).toMatchObject({
+      'orchestrator_operations{state="COMPLETED"}': 13,
+      orchestrator_dead_letters: 15,
+    });
+    expect(counted).toBe(3);
+  });
+
+  it('orchestrator NFR-4: a count that takes longer than a minute is waited for, not asked again', async () => {
+    const answer = latch<OperationCounts>('the store has counted');
+    let counted = 0;
+    const { clock, registry, register } = measured(() => {
+      counted++;
+      return answer.promise;
+    });
+    register();
+    for (const ms of [1_000, 120_000]) {
+      const scraping = scrape(registry);
+      await clock.advance(ms);
+      expect(await scraping).toMatchObject({ orchestrator_oldest_due_ms: 6.5 });
+    }
+    expect(counted).toBe(1);
+    answer.open(SEEN);
+    await clock.advance(0);
+    expect(await scrape(registry)).toMatchObject({ orchestrator_dead_letters: 5 });
+    expect(counted).toBe(1);
   });
 
   it('orchestrator NFR-4: a store that is away breaks no scrape: no line before the first look, then the last values', async () => {
     const answer = latch<OperationCounts>('the store answers');
-    const { clock, registry, register } = measured(() => answer.promise);
+    const { clock, registry, register } = measured(
+      () => answer.promise,
+      () => answer.promise,
+    );
     register();
     const scraping = scrape(registry);
     await clock.advance(1_000);
@@ -136,7 +214,8 @@ describe('orchestrator NFR-4: metrics', () => {
     const registry = new Registry<OpenMetricsContentType>();
     registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
     const events = new OrchestratorEvents();
-    registerMetrics(registry, { events, operations: { counts: async () => SEEN } }, { routes: ['A.B'] });
+    const operations = { counts: async () => SEEN, openCounts: async () => OPEN };
+    registerMetrics(registry, { events, operations }, { routes: ['A.B'] });
     expect(await scrape(registry)).toMatchObject({ orchestrator_dead_letters: 5 });
   });
 });

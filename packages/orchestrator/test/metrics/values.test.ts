@@ -1,4 +1,4 @@
-import { latch } from '@millrace/testkit';
+import { latch, ManualClock } from '@millrace/testkit';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { inline, MemoryOperationStore, OrchestratorService, RouteExecutor } from '../../src/index.js';
@@ -12,7 +12,8 @@ it('orchestrator NFR-4: an orchestrator at work shows what it answers fast, what
   });
   await using orchestrator = new OrchestratorService({ executor, store: new MemoryOperationStore() });
   const registry = new Registry();
-  registerMetrics(registry, orchestrator, { routes: executor.routeNames });
+  const clock = new ManualClock();
+  registerMetrics(registry, orchestrator, { routes: executor.routeNames, clock });
   await orchestrator.start();
   const command = (eventType: string) => ({ domain: 'A', eventType, bizKey: 'k' });
   for (const _ of [1, 2]) await orchestrator.submit(command('QUICK'), 5_000);
@@ -29,11 +30,13 @@ it('orchestrator NFR-4: an orchestrator at work shows what it answers fast, what
     'orchestrator_latency_count{route="A.QUICK"}': 2,
     'orchestrator_latency_count{route="A.SLOW"}': 1,
     'orchestrator_latency_bucket{le="25",route="A.SLOW"}': 0,
+    'orchestrator_operations{state="IN_PROGRESS"}': 1,
     'orchestrator_operations{state="COMPLETED"}': 2,
     'orchestrator_operations{state="FAILED"}': 0,
     orchestrator_dead_letters: 0,
   });
   mayEnd.open();
   await orchestrator.operations.waitForEnd(opId, 5_000);
+  await clock.advance(60_000);
   expect(await scrape(registry)).toMatchObject({ 'orchestrator_operations{state="COMPLETED"}': 3 });
 });

@@ -50,6 +50,7 @@ const VERBS: readonly (readonly [string, () => Promise<unknown>])[] = [
       const { opId } = await operations.settled(BACKED, { kind: 'bulk' });
       await operations.store.repairs.cancel(opId, CANCELLED);
       await operations.store.repairs.ahead(5);
+      await operations.store.repairs.ahead(5, opId);
       await operations.store.repairs.finalize(opId);
     },
   ],

@@ -125,6 +125,39 @@ describe('orchestrator NFR-2: what a caller sees of a protection that keeps', ()
     await stop();
   });
 
+  it('orchestrator NFR-2: the time is over before the turn comes → Retry TIMEOUT without a try, COMPLETED when there is room', async () => {
+    const runs: string[] = [];
+    const mayEnd = latch('the first work may end');
+    const work: InlineHandler = async ({ bizKey }) => {
+      runs.push(bizKey);
+      if (bizKey === 'a') await mayEnd.promise;
+      return bizKey;
+    };
+    // Two may begin within a second: the third has its slot, and its turn does not come in time.
+    const protect = {
+      timeoutMs: 60,
+      bulkhead: { concurrency: 1, queueMax: 2 },
+      rateLimit: { rps: 1, burst: 2 },
+    };
+    const { clock, submit, get, state, stop } = await openRoute(protect, work);
+    const calls = ['a', 'b', 'c'].map((bizKey) => submit(bizKey));
+    await clock.advance(10);
+    mayEnd.open();
+    const [, , third] = await Promise.all(calls);
+    const opId = third?.opId as string;
+    expect(runs).toEqual(['a', 'b']);
+    expect(await get(opId)).toMatchObject({
+      state: 'IN_PROGRESS',
+      attempts: 0,
+      refusals: 1,
+      outcome: { type: 'Retry', reason: 'TIMEOUT' },
+    });
+    await clock.advance(5_000);
+    expect(await get(opId)).toMatchObject({ state: 'COMPLETED', attempts: 1 });
+    expect(state()).toMatchObject({ running: 0, queued: 0 });
+    await stop();
+  });
+
   it('orchestrator NFR-2: a hedge answers within the budget when the first try hangs, whose signal aborts', async () => {
     const signals: AbortSignal[] = [];
     const work: InlineHandler = (_, { signal }) =>
