@@ -16,6 +16,7 @@ export class Claims {
   readonly #options: ResolvedOutboxOptions;
   readonly #claims = new Map<string, Claim>();
   readonly #heartbeat: Repeating;
+  #isClosed = false;
 
   /**
    * @param tasks - where leases are.
@@ -41,6 +42,11 @@ export class Claims {
     if (this.#options.database.kind !== 'pglite') this.#heartbeat.start();
   }
 
+  /** The worker takes no more: a claim that was on its way is held only to be given back. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   /** Ends the extending; one that is under way is of no consequence. */
   stop(): void {
     void this.#heartbeat.stop();
@@ -48,10 +54,11 @@ export class Claims {
 
   /**
    * Keeps a claim until it is released.
-   * @returns what is thrown when it is lost, or when the worker stops.
+   * @returns what is thrown when it is lost, or when the worker stops; after `close` it is thrown already.
    */
   hold(task: ClaimedTask): StopSwitch {
     const stop = new StopSwitch();
+    if (this.#isClosed) stop.stop(STOPPING);
     this.#claims.set(task.claimId, { task, stop });
     return stop;
   }

@@ -18,6 +18,7 @@ export interface AddedTask {
   readonly key: string;
   /** `dag.key` of the handler that runs it. */
   readonly handler: string;
+  /** Its handler gets that of the batch unless given; null is not given. */
   readonly payload?: unknown;
   /** Tasks that still wait, and now wait for this one, too. */
   readonly before?: string | readonly string[] | undefined;
@@ -34,7 +35,7 @@ export interface TaskContext<P = unknown, I = Readonly<Record<string, unknown>>>
   /**
    * Adds tasks to the batch, which follow this one. They are written with its completion, or not at all.
    * @param tasks - see AddedTask.
-   * @throws MillraceError `TASKS_INVALID`.
+   * @throws MillraceError `TASKS_INVALID`; `BATCH_TOO_LARGE` past `tasksPerBatchMax`; `PARAMETER_INVALID` for a payload that JSON cannot carry.
    */
   addTasks(tasks: readonly AddedTask[]): void;
 }
@@ -42,7 +43,7 @@ export interface TaskContext<P = unknown, I = Readonly<Record<string, unknown>>>
 /** What a transactional handler is given besides. */
 export interface TransactionalContext<P = unknown, I = Readonly<Record<string, unknown>>>
   extends TaskContext<P, I> {
-  /** Everything written through it is committed together with the task's completion, or not at all. */
+  /** Everything written through it is committed together with the task's completion, or not at all; `commitWith` is refused. */
   readonly tx: Tx;
 }
 

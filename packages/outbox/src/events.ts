@@ -1,3 +1,4 @@
+import { type Logger, silentLogger, toWorkError } from '@millrace/foundation';
 import type { Batch } from './model.js';
 
 /** How one try of a task ended, for metrics. */
@@ -28,14 +29,20 @@ export interface OutboxEventMap {
 
 type Listener<K extends keyof OutboxEventMap> = (event: OutboxEventMap[K]) => void;
 
-/** Tells listeners in this process what happened; only after it was committed. */
+/** Tells listeners in this process what happened; only after it was committed. A listener that throws hurts nobody. */
 export class OutboxEvents {
+  readonly #logger: Logger;
   readonly #listeners = new Map<keyof OutboxEventMap, Set<Listener<never>>>();
+
+  /** @param logger - told what listeners throw; nobody is unless given. */
+  constructor(logger: Logger = silentLogger) {
+    this.#logger = logger;
+  }
 
   /**
    * Listens.
    * @param name - what to hear of.
-   * @param listener - must not throw.
+   * @param listener - what it throws is logged; a promise of it is not waited for.
    * @returns a function that ends the listening.
    */
   on<K extends keyof OutboxEventMap>(name: K, listener: Listener<K>): () => void {
@@ -46,6 +53,16 @@ export class OutboxEvents {
 
   /** Tells everybody who listens. */
   emit<K extends keyof OutboxEventMap>(name: K, event: OutboxEventMap[K]): void {
-    for (const listener of this.#listeners.get(name) ?? []) (listener as Listener<K>)(event);
+    for (const listener of this.#listeners.get(name) ?? []) {
+      try {
+        (listener as Listener<K>)(event);
+      } catch (error) {
+        // What it is told has happened: nobody who only listens may keep a worker from going on.
+        this.#logger.error(
+          { event: name, reason: toWorkError(error).message },
+          'A listener of an event failed',
+        );
+      }
+    }
   }
 }

@@ -1,5 +1,5 @@
 import { Repeating } from '@millrace/foundation';
-import type { Database, Tx } from '@millrace/postgres';
+import { ERRORS as DATABASE_ERRORS, type Database, type Tx } from '@millrace/postgres';
 import type { BatchListeners } from './batch-listeners.js';
 import type { OutboxEvents } from './events.js';
 import type { Batch } from './model.js';
@@ -15,7 +15,10 @@ const TICKS_MAX = 1_000;
 /** Ticks of a process that died are found by looking; all others are announced. */
 const LOOK_EVERY_MS = 1_000;
 
-/** After a listener has failed, its batch is left alone for so long, twice as long each time. */
+/**
+ * After a listener has failed, its batch is left alone for so long, twice as long each time. One that took all the time of a fold has kept all
+ * others waiting: its batch is left alone for the longest at once.
+ */
 const LISTENER_PAUSE_FIRST_MS = 500;
 const LISTENER_PAUSE_MAX_MS = 30_000;
 
@@ -25,6 +28,11 @@ const REST_WITH_BACKLOG_MS = 100;
 
 /** How long to leave ticks to whoever has their target locked. */
 const LOCKED_PAUSE_MS = 10;
+
+/** Whose listeners a fold is telling, and the signal of its transaction. */
+interface Telling {
+  now?: { readonly batch: Batch; readonly signal: AbortSignal } | undefined;
+}
 
 /**
  * Counts ends of tasks into their batches and into wide joins, and so ends batches. It may run late, and any number of them at once; every
@@ -47,6 +55,11 @@ export class Folder {
   #cancelTimer: (() => void) | undefined;
   /** Batches whose listeners fail, and until when to leave them alone. */
   readonly #failing = new Map<string, { readonly pauseMs: number; readonly untilMs: number }>();
+  /**
+   * The last fold failed by a listener: in the next one each batch is told in a part of its own, so that a failed statement which a listener
+   * swallows is found where it happened. Two round trips for each batch are too many for folds that go well.
+   */
+  #isWary = false;
 
   /**
    * @param parts - of the outbox.
@@ -121,8 +134,10 @@ export class Folder {
 
   /** Gives whether there may be more, and whether others had some locked. */
   async #foldOnce(): Promise<{ readonly hasMore: boolean; readonly isLocked: boolean }> {
-    const { joins, batches, ready, ended } = await this.#database.transaction(
+    const telling: Telling = {};
+    const work = this.#database.transaction(
       async (tx) => {
+        telling.now = undefined; // It may be run again.
         // Both in one round trip.
         const [joins, batches] = await Promise.all([
           this.#folds.foldJoins(tx, TICKS_MAX),
@@ -130,10 +145,15 @@ export class Folder {
         ]);
         for (const id of joins.skip) await this.#tasks.lockDescendants(tx, id);
         const ready = joins.ready + (await this.#tasks.skip(tx, joins.skip));
-        return { joins, batches, ready, ended: await this.#tell(tx, batches.ended) };
+        return { joins, batches, ready, ended: await this.#tell(tx, batches.ended, telling) };
       },
       { retries: 3, beginWithFirst: true },
     );
+    const { joins, batches, ready, ended } = await work.catch((error: unknown) => {
+      this.#blame(telling, error);
+      throw error;
+    });
+    this.#isWary = false;
     if (ready > 0) this.#afterReady(ready);
     for (const { id, tenant, dag, bizKey, status } of ended) {
       this.#failing.delete(id);
@@ -142,27 +162,41 @@ export class Folder {
     return { hasMore: joins.hasMore || batches.hasMore, isLocked: joins.isLocked || batches.isLocked };
   }
 
-  /** Tells listeners; one that fails keeps its own batch from ending, and no other. */
-  async #tell(tx: Tx, ids: readonly string[]): Promise<readonly Batch[]> {
+  /** Tells listeners; one that fails, or never ends, keeps its own batch from ending, and no other: see #blame. */
+  async #tell(tx: Tx, ids: readonly string[], telling: Telling): Promise<readonly Batch[]> {
     if (ids.length === 0) return [];
     const ended = await this.#batches.countTasks(tx, ids);
+    if (this.#listeners.size === 0) return ended;
     for (const batch of ended) {
-      try {
-        await this.#listeners.tell(tx, batch);
-      } catch (error) {
-        // When the connection itself is gone, it is nobody's fault.
-        if (!tx.signal.aborted) this.#leaveAlone(batch, error);
-        throw error;
-      }
+      // Of a fold that was given up meanwhile nobody else is to be told.
+      tx.signal.throwIfAborted();
+      telling.now = { batch, signal: tx.signal };
+      if (this.#isWary) await tx.transaction((part) => this.#listeners.tell(part, batch));
+      else await this.#listeners.tell(tx, batch);
     }
+    telling.now = undefined;
     return ended;
   }
 
-  #leaveAlone(batch: Batch, error: unknown): void {
+  /** After a fold that failed: leaves the batch alone whose listener it was, if it was one. */
+  #blame({ now }: Telling, error: unknown): void {
+    const isTimedOut = DATABASE_ERRORS.is(error, 'TX_TIMEOUT');
+    // When the connection itself is gone, it is nobody's fault. A COMMIT is refused after a failed statement that somebody swallowed.
+    const isListeners = now ? isTimedOut || !now.signal.aborted : DATABASE_ERRORS.is(error, 'TX_ROLLED_BACK');
+    if (!isListeners) return;
+    const wasWary = this.#isWary;
+    this.#isWary = true;
+    if (now && (wasWary || isTimedOut))
+      this.#leaveAlone(now.batch, error, isTimedOut ? LISTENER_PAUSE_MAX_MS : LISTENER_PAUSE_FIRST_MS);
+    // It may have met what the listener of another batch swallowed: the next fold finds out.
+    else this.announce();
+  }
+
+  #leaveAlone(batch: Batch, error: unknown, firstMs: number): void {
     const { id, dag } = batch;
     const { clock, logger } = this.#options;
     const pauseMs = Math.min(
-      (this.#failing.get(id)?.pauseMs ?? LISTENER_PAUSE_FIRST_MS / 2) * 2,
+      Math.max(firstMs, (this.#failing.get(id)?.pauseMs ?? 0) * 2),
       LISTENER_PAUSE_MAX_MS,
     );
     this.#failing.set(id, { pauseMs, untilMs: clock.monotonicMs() + pauseMs });

@@ -53,7 +53,7 @@ export class Outbox implements Service {
   readonly schedules: Schedules;
   /** What keeps PostgreSQL from removing dead rows. */
   readonly vacuum: VacuumWatch;
-  readonly events = new OutboxEvents();
+  readonly events: OutboxEvents;
   readonly poller: Poller;
   readonly #listeners = new BatchListeners();
   readonly #wakeUps: WakeUps;
@@ -77,7 +77,8 @@ export class Outbox implements Service {
     const channel = channelOf(schema);
     const tasks = new TaskStore(database, statements);
     const store = new BatchStore(database, statements, channel);
-    const { events } = this;
+    const events = new OutboxEvents(logger);
+    this.events = events;
     const listeners = this.#listeners;
     this.options = options;
     const dagStore = new DagStore(database, statements);
@@ -154,7 +155,8 @@ export class Outbox implements Service {
 
   /**
    * Tells a listener of every batch that ends (DONE, FAILED, ABORTED), in the transaction that ends it: what it writes through `tx` happens once,
-   * together with the end. What it throws keeps the batch from ending; it is told again. Every instance needs the same listeners.
+   * together with the end. What it throws keeps the batch from ending, and so does a listener that takes longer than a transaction may; it is told
+   * again. Every instance needs the same listeners.
    * @param listener - gets the transaction and the batch.
    * @returns a function that removes it.
    */

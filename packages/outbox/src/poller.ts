@@ -110,6 +110,7 @@ export class Poller implements Service {
   async #stop(): Promise<void> {
     const { clock, gracePeriodMs, logger } = this.#options;
     this.#stopping.abort();
+    this.#claims.close();
     this.wake();
     this.#unlisten();
     const ended = this.#loop.then(() => this.#idle());

@@ -1,6 +1,7 @@
 import type { Logger } from '@millrace/foundation';
 import type { Tx } from '@millrace/postgres';
 import type { TaskContext, TransactionalContext } from './define-dag.js';
+import { LentTx } from './lent-tx.js';
 import type { ClaimedTask } from './postgres/task-store.js';
 import { taskFields } from './rules/log-fields.js';
 import type { StopSwitch } from './stop-switch.js';
@@ -47,12 +48,12 @@ export function contextOf(task: ClaimedTask, { stop, additions, logger }: Contex
  * The same for a transactional handler: its signal aborts with its transaction, too.
  * @param task - the claim.
  * @param parts - see ContextParts.
- * @param tx - of the handler.
+ * @param tx - of the handler, which gets it without its commit.
  */
 export function contextWithin(task: ClaimedTask, parts: ContextParts, tx: Tx): TransactionalContext {
   const context = contextOf(task, parts);
   let isLinked = false;
-  return Object.defineProperties(Object.assign(context, { tx }), {
+  return Object.defineProperties(Object.assign(context, { tx: new LentTx(tx) }), {
     signal: {
       enumerable: true,
       get() {

@@ -51,11 +51,6 @@ export class Sweeper {
     this.#repeating.start();
   }
 
-  /** Looks now. */
-  now(): void {
-    this.#repeating.now();
-  }
-
   /** Ends it. */
   stop(): Promise<void> {
     return this.#repeating.stop();

@@ -67,7 +67,8 @@ export class TaskAdditions {
     const { key, handler: name, payload, before = [] } = given ?? {};
     const problem = taskKeyProblem(key);
     if (problem !== undefined) throw this.#invalid(problem);
-    const handler = this.#registry.handler(name);
+    // JavaScript may leave it out: that must fail at once, not be tried again as a TypeError.
+    const handler = typeof name === 'string' ? this.#registry.handler(name) : undefined;
     if (!handler)
       throw this.#invalid(
         `task ${quoted(key)} names the handler ${quoted(name)}, which this application does not have; a handler is named dag.key`,

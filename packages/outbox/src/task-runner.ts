@@ -1,5 +1,5 @@
 import type { Logger } from '@millrace/foundation';
-import { printable } from '@millrace/foundation';
+import { toWorkError } from '@millrace/foundation';
 import type { Completions } from './completions.js';
 import type { TaskResult } from './events.js';
 import { ExternalRunner } from './external-runner.js';
@@ -80,7 +80,7 @@ export class TaskRunner {
       ? this.#transactional.run(task, handler, parts, onStart)
       : this.#outcomes.returned(task);
     result.then(settled, (error: unknown) => {
-      const fields = { ...taskFields(task), reason: printable(error) };
+      const fields = { ...taskFields(task), reason: toWorkError(error).message };
       this.#logger.error(fields, 'A task could not be settled');
       settled('lost');
     });

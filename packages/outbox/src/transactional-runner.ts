@@ -1,9 +1,8 @@
 import { pLimit } from '@millrace/async-utils';
-import { ERRORS as DATABASE_ERRORS, type Database, type Tx } from '@millrace/postgres';
+import { ERRORS as DATABASE_ERRORS, type Database, isConflict, type Tx } from '@millrace/postgres';
 import { ERRORS } from './errors.js';
 import type { TaskResult } from './events.js';
 import type { ResolvedOutboxOptions } from './options.js';
-import { isConflict } from './passing.js';
 import type { ClaimedTask } from './postgres/task-store.js';
 import type { TaskHandler } from './registry.js';
 import { type ContextParts, contextWithin } from './run-context.js';

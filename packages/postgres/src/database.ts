@@ -61,7 +61,8 @@ export interface Tx extends Queryable {
    * @param params - in their order.
    * @param options - a name to prepare it by.
    * @returns its result; undefined when the replies were lost, and it was found out that the transaction has committed.
-   * @throws like `query` and the COMMIT of `Database.transaction`; `TX_REENTRANT` in a part of a transaction.
+   * @throws like `query` and the COMMIT of `Database.transaction`; `TX_REENTRANT` in a part of a transaction, and
+   * where somebody else commits: in handlers and listeners of an outbox.
    */
   commitWith<R extends object = Row>(
     sql: string,

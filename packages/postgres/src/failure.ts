@@ -1,6 +1,6 @@
 import { ERRORS as FOUNDATION_ERRORS, MillraceError } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
-import { classifyFailure, type FailureKind } from './rules/classify-failure.js';
+import { classifyFailure, type FailureKind, isConflictState } from './rules/classify-failure.js';
 
 /** An error that PostgreSQL itself reported; both drivers throw this shape. */
 export interface SqlError extends Error {
@@ -25,6 +25,15 @@ export function isSqlError(error: unknown, sqlState?: string): error is SqlError
   const { code, severity } = error as Partial<SqlError>;
   const isReply = typeof severity === 'string' && typeof code === 'string' && code.length === 5;
   return isReply && (sqlState === undefined || sqlState === code);
+}
+
+/**
+ * Whether others were in the way of a transaction (serialization failure, deadlock). A swallowed one comes as the cause of TX_ROLLED_BACK.
+ * @param error - what the database threw.
+ */
+export function isConflict(error: unknown): boolean {
+  const failed = ERRORS.is(error, 'TX_ROLLED_BACK') ? error.cause : error;
+  return isSqlError(failed) && isConflictState(failed.code);
 }
 
 /** Tells what a failed call means, from the error the driver threw. */

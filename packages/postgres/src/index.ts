@@ -17,7 +17,7 @@ export type {
 } from './database.js';
 export { dumpSchema } from './dump-schema.js';
 export { ERRORS } from './errors.js';
-export { isSqlError, type SqlError } from './failure.js';
+export { isConflict, isSqlError, type SqlError } from './failure.js';
 export { Hints } from './hints.js';
 export { type MigrateOptions, migrate, requireMigrated } from './migrate.js';
 export { type MigrationFile, readMigrations } from './migration-files.js';

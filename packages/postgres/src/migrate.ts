@@ -2,7 +2,7 @@ import type { Database, Queryable, Tx } from './database.js';
 import { ERRORS } from './errors.js';
 import { isSqlError } from './failure.js';
 import { type MigrationFile, readMigrations } from './migration-files.js';
-import { isConflict } from './rules/classify-failure.js';
+import { isConflictState } from './rules/classify-failure.js';
 import { quoteIdentifier } from './rules/identifier.js';
 import { type MigrationRecord, planMigrations } from './rules/plan-migrations.js';
 
@@ -129,7 +129,7 @@ async function apply(
     await tx.query("SELECT set_config('search_path', $1, true)", [quoteIdentifier(schema)]);
     await tx.script(sql);
   } catch (error) {
-    if (!isSqlError(error) || isConflict(error.code)) throw error;
+    if (!isSqlError(error) || isConflictState(error.code)) throw error;
     throw failed(file, error);
   }
   const { rows } = await tx.query<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid');

@@ -1,10 +1,9 @@
 import { type Clock, type Rng, sleep } from '@millrace/foundation';
 import type { QueryOptions, QueryResult, Row, TransactionOptions, Tx } from './database.js';
 import { ERRORS } from './errors.js';
-import { endsConnection, isSqlError, toDatabaseError } from './failure.js';
+import { endsConnection, isConflict, isSqlError, toDatabaseError } from './failure.js';
 import { SERVER_LIFE } from './outcome.js';
 import { beginStatements } from './rules/begin-statements.js';
-import { isConflict } from './rules/classify-failure.js';
 import { encodeParameters, type SqlParameter } from './rules/encode-parameter.js';
 import type { Session, SessionResult } from './session.js';
 
@@ -43,9 +42,7 @@ export async function runTransaction<T>(
     try {
       return await runOnce(host, fn, { ...options, timeoutMs }, deadline);
     } catch (error) {
-      const failed = ERRORS.is(error, 'TX_ROLLED_BACK') ? error.cause : error;
-      const again = attempt < retries && isSqlError(failed) && isConflict(failed.code);
-      if (!again) throw error;
+      if (attempt >= retries || !isConflict(error)) throw error;
       // Scattered, or the two that collided would collide again.
       const pauseMs = FIRST_PAUSE_MS * 2 ** attempt * (0.5 + rng.next());
       if (clock.monotonicMs() + pauseMs >= deadline || !(await sleep(clock, pauseMs, signal))) throw error;

@@ -1,12 +1,12 @@
 import { NonRetryableError } from '@millrace/foundation';
 import type { Tx } from '@millrace/postgres';
-import { until } from '@millrace/testkit';
+import { recordingLogger, until } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type Batch, task } from '../../src/index.js';
 import { type ContractSuite, DEADLINE_MS, leaveMark } from './home.js';
 
 /** What is told of the end of a batch, and that it is told in the transaction that ends it. */
-export const batchEndSuite: ContractSuite = (home) => {
+export const batchEndSuite: ContractSuite = (home, kind) => {
   /** Ends as its payload says. */
   const makeDag = () =>
     home().dag({
@@ -184,5 +184,85 @@ export const batchEndSuite: ContractSuite = (home) => {
       remove();
       expect(await home().ended(outbox, poison.id)).toMatchObject({ status: 'DONE' });
     });
+  });
+
+  describe('a listener that swallows a failed statement', () => {
+    it('outbox OB-8: keeps its own batch from ending, and no other is blamed', async () => {
+      const dag = makeDag();
+      const { log, lines } = recordingLogger();
+      await using outbox = await home().outbox([dag], { logger: log });
+      let swallowed = 0;
+      outbox.onBatchEnd((tx, { id }) =>
+        // One that tells in words of its own what it met.
+        leaveMark(tx, `${id}:twice`).catch((cause: unknown) => {
+          throw new Error('no mark', { cause });
+        }),
+      );
+      outbox.onBatchEnd((tx, { id }) => leaveMark(tx, `${id}:end`));
+      // The last of them: what it broke is met by others' batches only, and by the COMMIT.
+      const remove = outbox.onBatchEnd(async (tx, { bizKey }) => {
+        if (bizKey !== 'poison') return;
+        await tx.query('SELECT 1 / 0').catch(() => {});
+        swallowed++;
+      });
+      const keys = ['poison', 'fine 1', 'fine 2', 'fine 3'];
+      const [poison, ...others] = await Promise.all(keys.map((key) => outbox.pusher.start(dag.name, key)));
+      for (const { id } of others) {
+        expect(await home().ended(outbox, id)).toMatchObject({ status: 'DONE' });
+        expect(await home().effects(`${id}:`)).toEqual([`${id}:end`, `${id}:twice`]);
+      }
+      const id = poison?.id ?? '';
+      await until(() => swallowed > 1, { what: 'the batch to be told again', deadlineMs: DEADLINE_MS });
+      const later = await outbox.pusher.start(dag.name, 'later');
+      expect(await home().ended(outbox, later.id)).toMatchObject({ status: 'DONE' });
+      expect(await outbox.batches.get(id)).toMatchObject({ status: 'RUNNING' });
+      const blamed = lines.filter(({ message }) => message.startsWith('A listener failed'));
+      expect(new Set(blamed.map(({ fields }) => fields.batchId))).toEqual(new Set([id]));
+      remove();
+      expect(await home().ended(outbox, id)).toMatchObject({ status: 'DONE' });
+      expect(await home().effects(`${id}:`)).toEqual([`${id}:end`, `${id}:twice`]);
+    });
+  });
+
+  // PGlite has one session: whoever keeps it keeps everybody waiting.
+  if (kind === 'postgres')
+    describe('a listener that never ends for one batch', () => {
+      it('outbox OB-8: does not keep others from ending', async () => {
+        const dag = makeDag();
+        const database = home().anotherDatabase({ transactionTimeoutMs: 1_000 });
+        const outbox = await home().outbox([dag], { database });
+        let told = 0;
+        outbox.onBatchEnd(async (_, { bizKey }) => {
+          if (bizKey !== 'poison') return;
+          told++;
+          await new Promise(() => {});
+        });
+        const poison = await outbox.pusher.start(dag.name, 'poison');
+        await until(() => told > 0, { what: 'the listener to be told', deadlineMs: DEADLINE_MS });
+        const others = await Promise.all([1, 2, 3].map((n) => outbox.pusher.start(dag.name, `fine ${n}`)));
+        for (const { id } of others) expect(await home().ended(outbox, id)).toMatchObject({ status: 'DONE' });
+        expect(await outbox.batches.get(poison.id)).toMatchObject({ status: 'RUNNING' });
+        expect(told).toBe(1);
+        await outbox.stop();
+        await using next = await home().outbox([dag]);
+        expect(await home().ended(next, poison.id)).toMatchObject({ status: 'DONE' });
+      });
+    });
+
+  it.each(['DONE', 'ABORTED'])('outbox OB-8: a listener cannot commit by itself (%s)', async (end) => {
+    const dag = makeDag();
+    await using outbox = end === 'DONE' ? await home().outbox([dag]) : await home().starter([dag]);
+    const refusals: unknown[] = [];
+    outbox.onBatchEnd(async (tx, { id }) => {
+      const commit = tx.commitWith('INSERT INTO effect (mark) VALUES ($1)', [`${id}:alone`]);
+      await commit.catch((error: unknown) => refusals.push(error));
+    });
+    const { id } = await outbox.pusher.start(dag.name, 'k');
+    const ended = end === 'DONE' ? await home().ended(outbox, id) : await outbox.batches.abort(id);
+    expect(ended.status).toBe(end);
+    expect(refusals).toMatchObject([
+      { code: 'TX_REENTRANT', message: expect.stringContaining('the outbox commits') },
+    ]);
+    expect(await home().effects(`${id}:`)).toEqual([]);
   });
 };

@@ -1,7 +1,9 @@
 import { seededRng } from '@millrace/foundation';
+import type { Tx } from '@millrace/postgres';
+import { recordingLogger, until } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type StartOptions, task } from '../../src/index.js';
-import type { ContractSuite } from './home.js';
+import { type ContractSuite, DEADLINE_MS, leaveMark } from './home.js';
 
 const PAYLOAD_BYTES_MAX = 100_000;
 const RNG = seededRng(1);
@@ -185,5 +187,95 @@ export const hostileSuite: ContractSuite = (home) => {
       for (const key of keys)
         expect(await outbox.batches.task(id, key)).toMatchObject({ key, status: 'DONE' });
     });
+  });
+
+  describe('handlers', () => {
+    it('outbox OB-6: cannot commit without their completion', async () => {
+      const refusals: unknown[] = [];
+      const { batch, tasks } = await home().run({
+        a: task({
+          retry: { retries: 0 },
+          run: async ({ tx, idempotencyKey }) => {
+            const commit = (scope: Tx) =>
+              scope.commitWith('INSERT INTO effect (mark) VALUES ($1)', [`${idempotencyKey}:alone`]);
+            await commit(tx).catch((error: unknown) => refusals.push(error));
+            await tx.transaction(commit).catch((error: unknown) => refusals.push(error));
+            await leaveMark(tx, `${idempotencyKey}:whole`);
+            await tx.script('SELECT 1');
+            return tx.xid !== undefined;
+          },
+        }),
+      });
+      expect(batch.status).toBe('DONE');
+      expect(tasks.a?.result).toBe(true);
+      expect(refusals).toMatchObject([
+        { code: 'TX_REENTRANT', message: expect.stringContaining('the outbox commits') },
+        { code: 'TX_REENTRANT' },
+      ]);
+      expect(await home().effects(`${batch.id}:`)).toEqual([`${batch.id}:a:whole`]);
+    });
+
+    it.each([
+      ['nothing', undefined],
+      ['a number', 7],
+      ['a name without a dot', 'nobody'],
+      ['a handler that is not there', 'nobody.has-it'],
+    ])('outbox OB-7: that add a task whose handler is %s fail at once', async (_, handler) => {
+      let calls = 0;
+      const { batch, tasks } = await home().run({
+        a: task({
+          run: ({ addTasks }) => {
+            calls++;
+            addTasks([{ key: 'added', handler: anything(handler) }]);
+          },
+        }),
+      });
+      expect(batch.status).toBe('FAILED');
+      expect(tasks.a).toMatchObject({ attempts: 1, error: { code: 'TASKS_INVALID' } });
+      expect(calls).toBe(1);
+    });
+
+    it('an added task with null for its payload gets that of the batch, as one without', async () => {
+      const dag = home().dag({
+        a: task({
+          run: ({ addTasks, batch: { dag: of } }) =>
+            addTasks([
+              { key: 'without', handler: `${of}.b` },
+              { key: 'null', handler: `${of}.b`, payload: null },
+              { key: 'false', handler: `${of}.b`, payload: false },
+            ]),
+        }),
+        b: task({ after: ['a'], run: ({ payload }) => ({ payload }) }),
+      });
+      await using outbox = await home().outbox([dag]);
+      const { id } = await outbox.pusher.start(dag.name, 'k', 'of the batch');
+      await home().ended(outbox, id);
+      const tasks = await home().tasks(outbox, id);
+      expect(tasks.without?.result).toEqual({ payload: 'of the batch' });
+      expect(tasks.null?.result).toEqual({ payload: 'of the batch' });
+      expect(tasks.false?.result).toEqual({ payload: false });
+    });
+  });
+
+  it('outbox OB-6: listeners of events that throw change nothing', async () => {
+    const dag = home().dag({
+      a: task({ mode: 'external', run: () => {} }),
+      b: task({ after: ['a'], run: () => {} }),
+    });
+    const { log, lines } = recordingLogger();
+    await using outbox = await home().outbox([dag], { logger: log });
+    const ends: string[] = [];
+    for (const name of ['started', 'task', 'batch'] as const)
+      outbox.events.on(name, () => {
+        throw new Error(`of ${name}`);
+      });
+    outbox.events.on('task', ({ taskKey, result }) => void ends.push(`${taskKey} ${result}`));
+    const { id } = await outbox.pusher.start(dag.name, 'k');
+    expect(await home().ended(outbox, id)).toMatchObject({ status: 'DONE' });
+    const failed = () => lines.filter(({ message }) => message === 'A listener of an event failed');
+    await until(() => failed().length >= 4, { what: 'all to be told', deadlineMs: DEADLINE_MS });
+    expect(ends).toEqual(['a done', 'b done']);
+    expect(failed().map(({ fields }) => fields.event)).toEqual(['started', 'task', 'task', 'batch']);
+    expect(outbox.poller.busy).toBe(0);
   });
 };

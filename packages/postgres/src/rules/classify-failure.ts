@@ -37,4 +37,4 @@ export function classifyFailure({ code, isReply }: DatabaseFailure): FailureKind
 }
 
 /** Whether a transaction that failed so can succeed when it is simply run again: serialization failure, deadlock. */
-export const isConflict = (code: unknown): boolean => code === '40001' || code === '40P01';
+export const isConflictState = (code: unknown): boolean => code === '40001' || code === '40P01';
