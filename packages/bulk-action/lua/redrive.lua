@@ -1,13 +1,14 @@
 -- purpose:   dead letters back into their lanes as if they had never run, or away.
 -- guarantee: a letter that was moved is gone; a repeat moves what is left. An ended group opens its next round.
 -- KEYS:      meta
--- ARGV:      settings mode key jobId signature tenant max
--- returns:   {moved, more}
--- cost:      O(letters of the index up to max matches).
+-- ARGV:      settings mode key jobId signature tenant max after looksMax
+-- returns:   {moved, more, 0 | the last one looked at: go on behind it}
+-- cost:      O(looksMax).
 
 -- include: when-full
 -- include: letters
 local mode, key, jobId, signature, tenantName, max = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
+local from, looksMax = '(' .. ARGV[8], tonumber(ARGV[9])
 
 local function revive(letter, g)
   local r = {t = letter.t, p = letter.p, c = letter.c, at = letter.at, ch = letter.ch, nb = letter.nb, dl = letter.dl,
@@ -52,25 +53,25 @@ local function redriveOne(letter)
     round = g.round})
 end
 
-local batch, more = {}, false
+local batch, more, left, isEnd = {}, false, looksMax, false
 local index = candidates(key, signature)
-local from = 0
 repeat
-  local seqs = redis.call('ZRANGE', index, from, from + 199)
+  local seqs = redis.call('ZRANGEBYSCORE', index, from, '+inf', 'LIMIT', 0, math.min(200, left))
   for n = 1, #seqs do
     local letter = letterOf(seqs[n])
     if letter and matches(letter, key, jobId, signature, tenantName) then
       more = #batch == max
-      if more then break end
-      batch[#batch + 1] = letter
+      if not more then batch[#batch + 1] = letter end
       -- A job has one letter at most.
-      if jobId ~= '*' then break end
+      isEnd = more or jobId ~= '*'
+      if isEnd then break end
     end
   end
-  from = from + #seqs
-until more or #seqs == 0 or (jobId ~= '*' and #batch > 0)
+  left = left - #seqs
+  if #seqs > 0 then from = '(' .. seqs[#seqs] else isEnd = true end
+until isEnd or left <= 0
 for n = 1, #batch do
   if mode == 'redrive' then redriveOne(batch[n]) else removeLetter(batch[n]) end
 end
 save()
-return {#batch, more and 1 or 0}
+return {#batch, more and 1 or 0, isEnd and 0 or tonumber(string.sub(from, 2))}

@@ -1,5 +1,4 @@
-import type { Logger } from '@millrace/foundation';
-import { toWorkError } from '@millrace/foundation';
+import { type Logger, toWorkError } from '@millrace/foundation';
 import type { Completions } from './completions.js';
 import type { TaskResult } from './events.js';
 import { ExternalRunner } from './external-runner.js';

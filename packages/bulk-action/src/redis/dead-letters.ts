@@ -7,16 +7,23 @@ import type { EngineLink } from './engine-link.js';
 import type { Values } from './scripts.js';
 import { markedPage, withPayload } from './views.js';
 
-/** Letters of one step: each is read whole, and others wait meanwhile. */
+/** Letters that one script looks at: each is read whole, and everybody else waits meanwhile. */
 const SIGNATURES_STEP = 500;
+const LOOKS_MAX = 1_000;
 /** Values of one signature in a reply. */
 const SIGNATURE_VALUES = 9;
 
 /** Dead letters on Redis. */
 export const redisDeadLetters = (link: EngineLink): DeadLetterStore => {
   const move = async (mode: 'redrive' | 'purge', filter: DeadLetterFilter, max: number) => {
-    const [moved, more] = await link.run('redrive', { mode, ...filterOf(filter), max });
-    return { moved: Number(moved), more: Number(more) === 1 };
+    let moved = 0;
+    for (let after = '0'; ; ) {
+      const args = { mode, ...filterOf(filter), max: max - moved, after, looksMax: LOOKS_MAX };
+      const [some, more, next] = await link.run('redrive', args);
+      moved += Number(some);
+      if (Number(next) === 0) return { moved, more: Number(more) === 1 };
+      after = String(next);
+    }
   };
   return {
     async list(filter, limit, cursor) {
@@ -67,8 +74,19 @@ export async function listLetters(
   limit: number,
   cursor: string | undefined,
 ): Promise<MarkedPage<DeadLetter>> {
-  const args = { ...filterOf(filter), limit, cursor: plainCursor(cursor) ?? '-' };
-  return markedPage(await link.run('listLetters', args), letterOf);
+  const items: DeadLetter[] = [];
+  const marks: string[] = [];
+  for (let at = plainCursor(cursor) ?? '-'; ; ) {
+    const args = { ...filterOf(filter), limit: limit - items.length, cursor: at, looksMax: LOOKS_MAX };
+    const reply = await link.run('listLetters', args);
+    const page = markedPage(reply, letterOf);
+    items.push(...page.items);
+    marks.push(...page.marks);
+    const next = Number(reply[0]);
+    const last = marks.at(-1);
+    if (next >= 0) return { items, marks, ...(next === 1 && last !== undefined && { cursor: last }) };
+    at = String(-next);
+  }
 }
 
 /** `*` and '' stand for "any". */

@@ -121,11 +121,16 @@ export const BULK_SCRIPTS = {
     '{looked, repaired, cursor or -1}',
     values,
   ),
-  redrive: verb('redrive', ['mode', 'key', 'jobId', 'signature', 'tenant', 'max'], '{moved, more}', values),
+  redrive: verb(
+    'redrive',
+    ['mode', 'key', 'jobId', 'signature', 'tenant', 'max', 'after', 'looksMax'],
+    '{moved, more, 0 | the last one looked at: go on behind it}',
+    values,
+  ),
   listLetters: verb(
     'list-letters',
-    ['key', 'jobId', 'signature', 'tenant', 'limit', 'cursor'],
-    '{cursor or 0, cursor behind it, JSON of a DeadLetter, …}',
+    ['key', 'jobId', 'signature', 'tenant', 'limit', 'cursor', 'looksMax'],
+    '{0: no more | 1: more | −cursor: go on there, cursor behind it, JSON of a DeadLetter, …}',
     values,
   ),
   listSignatures: verb(

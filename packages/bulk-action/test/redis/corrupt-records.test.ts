@@ -75,31 +75,3 @@ describe('bulk-action BA-14: a damaged dead letter keeps no other', () => {
     await harness.close();
   });
 });
-
-describe('bulk-action BA-18: a look at many jobs reads ready once', () => {
-  it('of 2,000 waiting jobs with 200 in ready none costs a look at all 200', async () => {
-    const { connection, keyPrefix } = await placeInRedis();
-    const config = { backpressure: { globalRps: 0 }, workerPool: { fetchBatchSize: 200 } };
-    const harness = await openClocked(connection, keyPrefix, config);
-    await fill(harness, group('/g'), 2_000);
-    const instance = new Instance(harness);
-    await instance.fetch(200);
-    expect((await harness.store.views.queues()).ready).toBe(200);
-    const calls = async () => {
-      const stats = String(await connection.call('INFO', ['commandstats']));
-      return Number(/cmdstat_lrange:calls=(\d+)/.exec(stats)?.[1] ?? 0);
-    };
-    const needed: number[] = [];
-    for (let look = 0; look < 5; look++) {
-      const before = await calls();
-      expect((await harness.store.views.jobs('/g', { state: 'FAILED' }, 100)).items).toEqual([]);
-      needed.push((await calls()) - before);
-    }
-    // The ids come by the hundred; others may use this Redis in one of the looks.
-    expect(Math.min(...needed)).toBeLessThan(50);
-    const waiting = await harness.store.views.jobs('/g', { state: 'PENDING' }, 300);
-    const places = waiting.items.map(({ place }) => place);
-    expect(places.filter((place) => place === 'READY')).toHaveLength(200);
-    await harness.close();
-  });
-});
