@@ -108,6 +108,28 @@ describe('IdempotencyService', () => {
     expect(await idempotency.runOnce('k', () => 'third')).toBe('second');
   });
 
+  it('bulk-action BA-15: a store that is away when the effect has happened is told of it when it is back', async () => {
+    const { idempotency, store, clock } = onMemory();
+    const finish = store.once.finish.bind(store.once);
+    let reachable = false;
+    Object.assign(store.once, {
+      finish: (...args: Parameters<typeof finish>) =>
+        reachable
+          ? finish(...args)
+          : Promise.reject(ERRORS.create('BACKEND_UNAVAILABLE', { reason: 'test' })),
+    });
+    const first = idempotency.runOnce('k', () => 'first', { leaseMs: 1_000 });
+    await clock.advance(500);
+    reachable = true;
+    await clock.advance(100);
+    expect(await first).toBe('first');
+    expect(await idempotency.runOnce('k', () => 'second')).toBe('first');
+    reachable = false;
+    const failed = idempotency.runOnce('gone', () => 1, { leaseMs: 1_000 }).catch((error) => error);
+    await clock.advance(1_100);
+    expect(await failed).toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
+  });
+
   it('bulk-action BA-15: a result is kept for idempotencyTtlMs', async () => {
     const { idempotency, clock } = onMemory({ reliableQueue: { idempotencyTtlMs: 5000 } });
     await idempotency.runOnce('k', () => 1);
