@@ -116,7 +116,8 @@ export const lifecycleSuite: ContractSuite = (home) => {
         // On a busy machine the giving back may take longer than what is left of the grace period.
         const given = await home().taskIs(outbox, id, 'a', ({ status }) => status === 'READY');
         await until(() => results.length > 0, { what: 'the try to end', deadlineMs: DEADLINE_MS });
-        expect(results).toEqual(['returned']);
+        // Twice when a claim was on its way, as it may be where there is one session: what it takes after the stop goes back, too.
+        expect(new Set(results)).toEqual(new Set(['returned']));
 
         expect(given).toMatchObject({
           status: 'READY',
@@ -127,11 +128,14 @@ export const lifecycleSuite: ContractSuite = (home) => {
           leaseUntil: undefined,
           error: undefined,
         });
-        const [ready] = await home().rows<{ now: boolean }>(
-          'SELECT visible_at <= clock_timestamp() AS now FROM {schema}.outbox_evt WHERE id = $1',
-          [given.id],
-        );
-        expect(ready?.now).toBe(true);
+        const isVisible = async () => {
+          const [ready] = await home().rows<{ now: boolean }>(
+            'SELECT visible_at <= clock_timestamp() AS now FROM {schema}.outbox_evt WHERE id = $1',
+            [given.id],
+          );
+          return ready?.now;
+        };
+        await until(isVisible, { what: 'it to be visible, long before its lease would have ended' });
         expect(await home().effects(`${id}:`)).toEqual([]);
         const attempts: number[] = [];
         const run = ({ attempt }: { attempt: number }) => void attempts.push(attempt);
