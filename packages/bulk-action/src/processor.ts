@@ -1,8 +1,17 @@
 import {
+  anyOption,
   ERRORS as FOUNDATION_ERRORS,
+  functionOption,
+  groupOption,
+  integerOption,
   type Logger,
+  numberOption,
+  type OptionSpec,
+  oneOfOption,
   printable,
   type RetryPolicy,
+  resolveOptions,
+  textOption,
   type WorkContext,
 } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
@@ -77,7 +86,7 @@ export interface JobProcessor<P = unknown, D = unknown> {
  * Declares a processor; gives back what it is given. `defineProcessor<Mail>(…)` says what its payloads are; nothing checks that they are.
  * @param processor - see JobProcessor.
  * @returns the same processor.
- * @throws MillraceError `OPTION_INVALID` when it has neither `process` nor `thread`, or no type.
+ * @throws MillraceError `OPTION_INVALID` when it has neither `process` nor `thread`, no type, or a wrong value; `OPTION_UNKNOWN` in `retry`.
  */
 export function defineProcessor<P = unknown, D = unknown>(
   processor: JobProcessor<P, D>,
@@ -157,6 +166,19 @@ export function className(value: object): string {
   return typeof name === 'string' && name !== '' && name !== 'Object' ? name : 'a plain object';
 }
 
+const SPEC: OptionSpec<Pick<JobProcessor, 'resource' | 'retry'>> = {
+  owner: 'defineProcessor',
+  defaults: {},
+  rules: {
+    resource: textOption(),
+    retry: groupOption<RetryPolicy>({
+      retries: integerOption({ min: 0 }),
+      backoff: anyOption(oneOfOption('exponential', 'linear'), functionOption()),
+      jitter: numberOption({ min: 0, max: 1 }),
+    }),
+  },
+};
+
 function checkProcessor(processor: JobProcessor): void {
   const refuse = (option: string, expected: string, given: unknown): never => {
     throw FOUNDATION_ERRORS.create('OPTION_INVALID', {
@@ -170,27 +192,7 @@ function checkProcessor(processor: JobProcessor): void {
   if (typeof processor.process !== 'function' && !processor.thread)
     refuse('process', 'a function, unless thread is given', processor.process);
   const { timeoutMs, resource, retry } = processor;
-  if (resource !== undefined && (typeof resource !== 'string' || resource === ''))
-    refuse('resource', 'a text', resource);
-  if (retry !== undefined) checkRetry(retry, refuse);
+  resolveOptions<Pick<JobProcessor, 'resource' | 'retry'>>(SPEC, { resource, retry });
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0))
     refuse('timeoutMs', 'a number of milliseconds > 0', timeoutMs);
-}
-
-const RETRY_KEYS = ['retries', 'backoff', 'jitter'];
-
-function checkRetry(
-  retry: unknown,
-  refuse: (option: string, expected: string, given: unknown) => never,
-): void {
-  if (typeof retry !== 'object' || retry === null) refuse('retry', 'an object such as { retries: 3 }', retry);
-  const { retries, backoff, jitter } = retry as Partial<RetryPolicy>;
-  const unknown = Object.keys(retry as object).find((name) => !RETRY_KEYS.includes(name));
-  if (unknown !== undefined) refuse('retry', `made of ${RETRY_KEYS.join(', ')}`, unknown);
-  if (!Number.isSafeInteger(retries) || (retries as number) < 0)
-    refuse('retry.retries', 'an integer ≥ 0', retries);
-  if (![undefined, 'exponential', 'linear'].includes(backoff as string) && typeof backoff !== 'function')
-    refuse('retry.backoff', "'exponential', 'linear' or a function", backoff);
-  if (jitter !== undefined && !(jitter >= 0 && jitter <= 1))
-    refuse('retry.jitter', 'a number from 0 to 1', jitter);
 }

@@ -263,7 +263,7 @@ describe('BulkActionEngine', () => {
     [{ processors: {} }, 'OPTION_INVALID', 'processors must be a list of processors'],
     [{ processors: [{ type: 'x' }] }, 'OPTION_INVALID', 'process must be a function'],
     [mail({ resource: 5 }), 'OPTION_INVALID', 'resource must be a text'],
-    [mail({ retry: { retires: 5 } }), 'OPTION_INVALID', 'retry must be made of retries, backoff, jitter'],
+    [mail({ retry: { retires: 5 } }), 'OPTION_UNKNOWN', "did you mean 'retry.retries'?"],
     [mail({ retry: { retries: Number.NaN } }), 'OPTION_INVALID', 'retry.retries must be an integer'],
     [mail({ retry: { retries: 1, backoff: 'expo' } }), 'OPTION_INVALID', 'retry.backoff must be'],
     [mail({ retry: { retries: 1, jitter: 2 } }), 'OPTION_INVALID', 'retry.jitter must be a number'],
