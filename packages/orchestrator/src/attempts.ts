@@ -15,7 +15,7 @@ import { isTerminal } from './states.js';
 
 /** Told of what became of operations that ran here. */
 export interface AttemptListener {
-  /** Its first try is known to the store as begun. */
+  /** A try is known to the store as begun. */
   onBegun(opId: OpId): void;
   /** It ended. `waited`: another instance waits for news. */
   onEnded(operation: Operation, waited: boolean): void;
@@ -82,6 +82,7 @@ export class Attempts {
     };
     this.#held.hold(run);
     if (operation.attempt === 1) this.#beginSoon(operation);
+    else this.#listener.onBegun(operation.opId);
     void this.#execute(run);
   }
 

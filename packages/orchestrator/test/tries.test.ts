@@ -1,4 +1,4 @@
-import { NonRetryableError, RateLimitedError, seededRng } from '@millrace/foundation';
+import { NonRetryableError, RateLimitedError, seededRng, sleep } from '@millrace/foundation';
 import { describe, expect, it } from 'vitest';
 import { defineRoutes, inline } from '../src/define-routes.js';
 import { Outcome } from '../src/outcome.js';
@@ -42,6 +42,27 @@ describe('tries of inline work', () => {
     ]);
     expect(new Set(tries.map(({ key }) => key)).size).toBe(1);
     expect(tries.map(({ atMs }) => atMs)).toEqual([0, 1_000, 3_000]);
+    await service.stop();
+  });
+
+  it('orchestrator FR-5: whoever reads the changes hears that a further try has begun while it runs', async () => {
+    const { clock, open } = openWorld();
+    const run: InlineHandler = async (_, { attempt, signal }) => {
+      if (attempt === 1) throw new Error('not yet');
+      await sleep(clock, 60_000, signal);
+    };
+    const { service } = await open(routesOf(run), {}, { backoffJitter: 0 });
+    const { opId } = await answered(clock, service.submit(command('b')));
+    const seen: string[] = [];
+    const reading = (async () => {
+      for await (const { attempts, owner } of service.operations.changes(opId)) {
+        seen.push(`${attempts} ${owner ? 'runs' : 'waits'}`);
+      }
+    })();
+    await clock.advance(1_100);
+    expect(seen).toEqual(['1 waits', '2 runs']);
+    await service.operations.cancel(opId);
+    await reading;
     await service.stop();
   });
 
