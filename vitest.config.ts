@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { standardDecorators } from './packages/async-utils/test/nestjs/standard/plugin.js';
+import { expectFiles } from './scripts/coverage-at-end.mjs';
 
 // Workspaces are tested from source: no build stands between an edit and its test. Vitest hands these to Node as
 // --conditions too, where 'import' would make `require` pick ESM files and break CommonJS packages such as pg.
@@ -46,6 +47,7 @@ const LONGEST = /\/dashboard\/test\/(embedded|redis-and-postgres)\.serial\.test\
 /** Vitest begins with the largest files, for want of anything better to go by. */
 export class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    if (this.ctx.config.coverage.enabled) expectFiles(files.length, this.ctx.config.maxWorkers);
     const rank = ({ moduleId }: TestSpecification) =>
       LONGEST.test(moduleId) ? 0 : LONG.test(moduleId) ? 1 : 2;
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
@@ -101,7 +103,8 @@ export default defineConfig({
     // One less than there are cores unless told, which on two cores is no parallelism at all.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     coverage: {
-      provider: 'v8',
+      provider: 'custom',
+      customProviderModule: './scripts/coverage-at-end.mjs',
       reporter: ['text-summary', 'json-summary'],
       include: ['packages/*/src/**/*.ts', 'apps/*/src/**/*.ts'],
       exclude: ['packages/testkit/**', '**/index.ts'],
