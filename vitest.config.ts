@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { standardDecorators } from './packages/async-utils/test/nestjs/standard/plugin.js';
-import { expectFiles } from './scripts/coverage-at-end.mjs';
+import { expectFiles } from './vitest.coverage.config.js';
 
 // Workspaces are tested from source: no build stands between an edit and its test. Vitest hands these to Node as
 // --conditions too, where 'import' would make `require` pick ESM files and break CommonJS packages such as pg.
@@ -104,7 +104,7 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     coverage: {
       provider: 'custom',
-      customProviderModule: './scripts/coverage-at-end.mjs',
+      customProviderModule: './vitest.coverage.config.ts',
       reporter: ['text-summary', 'json-summary'],
       include: ['packages/*/src/**/*.ts', 'apps/*/src/**/*.ts'],
       exclude: ['packages/testkit/**', '**/index.ts'],

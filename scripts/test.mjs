@@ -112,7 +112,11 @@ async function startServers() {
   return { addresses: JSON.parse(line), stop };
 }
 
+/** TypeScript is written in Go: it ends before its garbage needs to be collected, which took a quarter of its time. */
+const WITHOUT_COLLECTING = { GOGC: 'off', GOMEMLIMIT: '2GiB' };
+
 async function main() {
+  Object.assign(process.env, WITHOUT_COLLECTING);
   await Promise.all([ensurePackages(), ensureServers()]);
   rmSync(RESULTS, { recursive: true, force: true });
   mkdirSync(RESULTS, { recursive: true });
