@@ -1,9 +1,9 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { wait } from '@millrace/async-utils';
 import type { Ledger } from '@millrace/testkit/ledger';
+import { programFile } from './programs.js';
 
 /** What every process of a crew is. */
 export interface CrewParts {
@@ -38,8 +38,7 @@ export class Crew implements AsyncDisposable {
 
   /** @param parts - see CrewParts. */
   constructor({ program, brief, ledger, output }: CrewParts) {
-    const file = fileURLToPath(new URL(`./children/${program}.js`, import.meta.url));
-    this.#command = [file, JSON.stringify(brief)];
+    this.#command = [programFile(`children/${program}`), JSON.stringify(brief)];
     this.#ledger = ledger;
     const printed = output === undefined ? 'inherit' : openSync(output, 'a');
     this.#stdio = ['ignore', printed, printed, 'ipc'];

@@ -1,6 +1,7 @@
 import { type ChaosRequest, readCommandLine, USAGE } from './command-line.js';
 import { listOf, scenarioList } from './list.js';
 import { play } from './play.js';
+import { bundlePrograms } from './programs.js';
 import { Progress } from './progress.js';
 import { type Outcome, registeredScenarios, type Scenario } from './registry.js';
 import { print, writeResults } from './report.js';
@@ -43,6 +44,7 @@ async function main(): Promise<number> {
     return 2;
   }
   const chosen = choose(known, request);
+  await bundlePrograms();
   const outcomes = await playAll(chosen, request);
   const leftOut = request.scenarios.length > 0 ? [] : known.filter((scenario) => !chosen.includes(scenario));
   print(

@@ -3,9 +3,6 @@
  * its parent.
  */
 
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { wait } from '@millrace/async-utils';
 import type { ServerBrief } from '../server/settings.js';
@@ -13,7 +10,7 @@ import type { ServerBrief } from '../server/settings.js';
 /** From one look at whether it is ready to the next. */
 const LOOK_EVERY_MS = 50;
 
-const { config, ledger, port } = JSON.parse(process.argv[2] ?? '{}') as ServerBrief;
+const { program, config, ledger, port } = JSON.parse(process.argv[2] ?? '{}') as ServerBrief;
 process.on('disconnect', () => process.exit(1));
 // What the caller of the scenario has set for servers of its own is not meant.
 for (const name of Object.keys(process.env))
@@ -21,11 +18,9 @@ for (const name of Object.keys(process.env))
     delete process.env[name];
 process.env.CHAOS_LEDGER = ledger;
 
-const manifest = createRequire(import.meta.url).resolve('millrace/package.json');
-const { bin } = JSON.parse(readFileSync(manifest, 'utf8')) as { bin: { millrace: string } };
 process.argv.splice(2, 1, 'start', '--config', config);
 // It ends with the process.
-void import(pathToFileURL(join(dirname(manifest), bin.millrace)).href);
+void import(pathToFileURL(program).href);
 
 const isReady = async () => {
   try {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { type Ledger, readLedger, SHORT_LIVED_PGLITE, until } from '@millrace/testkit';
+import { programFile } from '../programs.js';
 import type { PgliteBrief } from './settings.js';
 
 /** How a process ended that was asked to. */
@@ -19,8 +19,6 @@ const LOOK_EVERY_MS = 20;
 
 /** What is written down when something begins, and when it is over. */
 const UNDER_WAY = { write: ['writing', 'written'], task: ['began', 'ended'] } as const;
-
-const programOf = (name: string): string => fileURLToPath(new URL(`../children/${name}.js`, import.meta.url));
 
 /** One after the other on the same directory: processes with an embedded database. */
 export class Owners implements AsyncDisposable {
@@ -50,7 +48,7 @@ export class Owners implements AsyncDisposable {
     const brief: PgliteBrief = { ...this.#brief, batches };
     this.#current = spawn(
       process.execPath,
-      [...SHORT_LIVED_PGLITE, programOf('pglite-owner'), JSON.stringify(brief)],
+      [...SHORT_LIVED_PGLITE, programFile('children/pglite-owner'), JSON.stringify(brief)],
       { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
     );
   }
@@ -104,7 +102,13 @@ export class Owners implements AsyncDisposable {
   /** Has another process open the same directory; resolves when that has written down what it was told. */
   async openBeside(): Promise<void> {
     const { dataDir, ledger } = this.#brief;
-    const args = [...SHORT_LIVED_PGLITE, programOf('pglite-opener'), dataDir, ledger, String(this.pid)];
+    const args = [
+      ...SHORT_LIVED_PGLITE,
+      programFile('children/pglite-opener'),
+      dataDir,
+      ledger,
+      String(this.pid),
+    ];
     const opener = spawn(process.execPath, args, { stdio: 'inherit' });
     await once(opener, 'exit');
   }

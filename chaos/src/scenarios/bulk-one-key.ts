@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { type LedgerEntry, readLedger } from '@millrace/testkit/ledger';
 import { type Evidence, gatherEvidence } from '../bulk/evidence.js';
 import { jobName, type Plan, type PlannedGroup, planJob } from '../bulk/plan.js';
 import { checkAll } from '../bulk/play.js';
 import { bulkConfig, type CallerBrief, leaseMs } from '../bulk/settings.js';
 import { openWorld, type World } from '../bulk/world.js';
+import { programFile } from '../programs.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 import { some } from '../some.js';
 
@@ -20,7 +20,6 @@ const WORKERS = 2;
 const SLOTS = 10;
 const ENDS_WITHIN_MS = 20_000;
 const SAYS_WITHIN_MS = 30_000;
-const program = fileURLToPath(new URL('../children/bulk-caller.js', import.meta.url));
 
 /** The same bulk action is handed in a hundred times at once from four processes, under one key: it happens once. */
 async function run(context: ScenarioContext): Promise<Verdict[]> {
@@ -65,7 +64,7 @@ async function run(context: ScenarioContext): Promise<Verdict[]> {
 }
 
 const callerProcess = (brief: CallerBrief): ChildProcess =>
-  spawn(process.execPath, [program, JSON.stringify(brief)], {
+  spawn(process.execPath, [programFile('children/bulk-caller'), JSON.stringify(brief)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
 

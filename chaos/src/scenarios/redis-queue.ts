@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { wait } from '@millrace/async-utils';
 import type { Rng } from '@millrace/foundation';
 import { RedisQueue } from '@millrace/runtime/redis';
@@ -14,6 +13,7 @@ import {
   type TcpProxy,
 } from '@millrace/testkit';
 import { Redis } from 'ioredis';
+import { programFile } from '../programs.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 
 const PRODUCERS = 8;
@@ -22,7 +22,6 @@ const CONSUMERS = 2;
 const MAX_SIZE = 50;
 const ITEMS_PER_PRODUCER = 1_500;
 const ENDS_WITHIN_MS = 60_000;
-const client = fileURLToPath(new URL('../children/queue-client.js', import.meta.url));
 
 /** What is done to Redis or the network while the processes work; called again and again until they are done. */
 type Fault = (world: { redis: RedisServer; proxy: TcpProxy; rng: Rng; scale: number }) => Promise<void>;
@@ -85,7 +84,15 @@ async function run(strike: Fault, { rng, scale, folder }: ScenarioContext): Prom
   const start = (role: string, index: number) =>
     spawn(
       process.execPath,
-      [client, role, `${role}${index}`, proxy.url('redis'), ledger, String(MAX_SIZE), String(items)],
+      [
+        programFile('children/queue-client'),
+        role,
+        `${role}${index}`,
+        proxy.url('redis'),
+        ledger,
+        String(MAX_SIZE),
+        String(items),
+      ],
       { stdio: ['ignore', 'inherit', 'inherit'] },
     );
   const producers = Array.from({ length: PRODUCERS / PRODUCERS_PER_PROCESS }, (_, index) =>

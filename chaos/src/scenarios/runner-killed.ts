@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { isProcessGone, until } from '@millrace/testkit';
+import { programFile } from '../programs.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 
 const ROUNDS = 20;
 const GONE_WITHIN_MS = 5_000;
 const SIGNALS = ['SIGKILL', 'SIGTERM', 'SIGINT'] as const;
-const owner = fileURLToPath(new URL('../children/server-owner.js', import.meta.url));
 
 /** Kills the process that owns a private Redis and PostgreSQL, during start-up and after: no server may outlive it. */
 async function run({ rng, scale }: ScenarioContext): Promise<Verdict[]> {
@@ -18,7 +17,9 @@ async function run({ rng, scale }: ScenarioContext): Promise<Verdict[]> {
   let slowestMs = 0;
   for (let round = 0; round < rounds; round++) {
     const signal = SIGNALS[round % SIGNALS.length] ?? 'SIGKILL';
-    const child = spawn(process.execPath, [owner], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [programFile('children/server-owner')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     // One server up, or both: the moment of the kill differs.
     const pids = await pidsOf(child, rng.chance(0.3) ? 1 : 2);
     started += pids.length;

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { TcpProxy } from '@millrace/testkit';
+import { programFile } from '../programs.js';
 
 /**
  * What the processes printed last: their folder goes with the scenario.
@@ -28,7 +28,7 @@ export const through = (wire: TcpProxy, url: string): string =>
  * @param config - its file of settings.
  */
 export async function migrate(config: string): Promise<void> {
-  const manifest = createRequire(import.meta.url).resolve('millrace/package.json');
-  const program = join(dirname(manifest), 'dist/cli/millrace.js');
-  await promisify(execFile)(process.execPath, [program, 'migrate', '--config', config], { env: {} });
+  await promisify(execFile)(process.execPath, [programFile('millrace'), 'migrate', '--config', config], {
+    env: {},
+  });
 }

@@ -1,7 +1,7 @@
-import { fileURLToPath } from 'node:url';
-
 /** What one process of the server is told when it is started. */
 export interface ServerBrief {
+  /** The command line that it runs. */
+  readonly program: string;
   /** Its file of settings. */
   readonly config: string;
   readonly ledger: string;
@@ -75,13 +75,13 @@ export const configOf = (
   process: {
     readonly role: ServerRole;
     readonly port: number;
+    readonly app: string;
     readonly redisUrl: string;
     readonly databaseUrl: string;
   },
   { leaseMs }: ServerScale,
 ) => ({
   ...process,
-  app: fileURLToPath(new URL('./campaign-app.js', import.meta.url)),
   keyPrefix: KEY_PREFIX,
   logLevel: 'warn',
   gracePeriodMs: GRACE_MS,

@@ -13,6 +13,7 @@ import {
 } from '@millrace/testkit';
 import { Crew } from '../crew.js';
 import { asking } from '../outbox/asking.js';
+import { programFile } from '../programs.js';
 import type { ScenarioContext } from '../registry.js';
 import { lastWords, migrate, through } from './processes.js';
 import { configOf, type ServerBrief, type ServerRole, type ServerScale } from './settings.js';
@@ -79,14 +80,15 @@ async function open(
   const stores = { redisUrl: through(wires[0], redis.url), databaseUrl: through(wires[1], postgres.url) };
   const places: ServerPlace[] = [];
   const doors: TcpProxy[] = [];
+  const app = programFile('server/campaign-app');
   for (const [n, role] of ROLES.entries()) {
     const name = `${role}-${n}`;
     const port = await freePort();
     const config = join(folder, `${name}.json`);
-    writeFileSync(config, JSON.stringify(configOf({ role, port, ...stores }, scale)));
+    writeFileSync(config, JSON.stringify(configOf({ role, port, app, ...stores }, scale)));
     if (n === 0) await createTables(config, postgres.url);
     if (role === 'api') doors.push(await wireTo({ host: '127.0.0.1', port }));
-    const brief: ServerBrief = { config, ledger: ledgerPath, port };
+    const brief: ServerBrief = { program: programFile('millrace'), config, ledger: ledgerPath, port };
     const output = join(folder, `${name}.log`);
     places.push({ name, role, crew: keep(new Crew({ program: 'server-instance', brief, ledger, output })) });
   }

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import type { ServerRole } from '../server/settings.js';
 
 /** How long a soak is, and how much happens in it. */
@@ -89,13 +88,13 @@ export const soakConfig = (
   process: {
     readonly role: ServerRole;
     readonly port: number;
+    readonly app: string;
     readonly redisUrl: string;
     readonly databaseUrl: string;
   },
   { leaseMs, retentionMs }: SoakScale,
 ) => ({
   ...process,
-  app: fileURLToPath(new URL('./soak-app.js', import.meta.url)),
   keyPrefix: SOAK_PREFIX,
   logLevel: 'error',
   gracePeriodMs: SOAK_GRACE_MS,

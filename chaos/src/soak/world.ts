@@ -12,6 +12,7 @@ import {
 } from '@millrace/testkit';
 import { EVERYSEC } from '../bulk/world.js';
 import { Crew } from '../crew.js';
+import { programFile } from '../programs.js';
 import type { ScenarioContext } from '../registry.js';
 import { migrate, through, lastWords as wordsOf } from '../server/processes.js';
 import type { ServerBrief } from '../server/settings.js';
@@ -68,14 +69,15 @@ async function open(folder: string, scale: SoakScale, opened: AsyncDisposable[])
   const databaseUrl = through(wires.postgres, postgres.url);
   const places: ServerPlace[] = [];
   const doors: string[] = [];
+  const app = programFile('soak/soak-app');
   for (const [n, role] of scale.roles.entries()) {
     const name = `${role}-${n}`;
     const port = await freePort();
     const config = join(folder, `${name}.json`);
-    writeFileSync(config, JSON.stringify(soakConfig({ role, port, redisUrl, databaseUrl }, scale)));
+    writeFileSync(config, JSON.stringify(soakConfig({ role, port, app, redisUrl, databaseUrl }, scale)));
     if (n === 0) await migrate(config);
     if (role === 'api') doors.push(`http://127.0.0.1:${port}`);
-    const brief: ServerBrief = { config, ledger: ledgerPath, port };
+    const brief: ServerBrief = { program: programFile('millrace'), config, ledger: ledgerPath, port };
     const output = join(folder, `${name}.log`);
     places.push({ name, role, crew: keep(new Crew({ program: 'server-instance', brief, ledger, output })) });
   }
