@@ -68,13 +68,22 @@ do
     return S.seq
   end
 
+  -- As src/rules/failure-codes.ts: known codes take one command, new ones two.
+  local CODES_MAX = 100
+  local function countFailure(g, code)
+    local codes = base .. 'fc:' .. g.key
+    if redis.call('HINCRBY', codes, code, 1) > 1 or redis.call('HLEN', codes) <= CODES_MAX then return end
+    redis.call('HDEL', codes, code)
+    redis.call('HINCRBY', codes, 'OTHER_CODES', 1)
+  end
+
   -- For good; `inFlight`: it was being run, so the try counts. `signature`: keep it as a dead letter.
   function fail(g, job, code, message, options)
     local r = options.r or recordOf(g.key, job.id)
     local s = options.s or stateOf(g.key, job.id) or {}
     if options.inFlight then keepTry(s, options.durationMs, code, message) end
     g.failed = g.failed + 1
-    redis.call('HINCRBY', base .. 'fc:' .. g.key, code, 1)
+    countFailure(g, code)
     if redis.call('LLEN', base .. 'fj:' .. g.key) < C.failedDetailsMaxCount then
       redis.call('RPUSH', base .. 'fj:' .. g.key, failedDetail(job.id, code, message))
     end

@@ -37,7 +37,9 @@ end
 
 local function forgetFailure(g, id, code)
   g.failed = g.failed - 1
-  if redis.call('HINCRBY', base .. 'fc:' .. g.key, code, -1) <= 0 then redis.call('HDEL', base .. 'fc:' .. g.key, code) end
+  local codes = base .. 'fc:' .. g.key
+  local name = redis.call('HEXISTS', codes, code) == 1 and code or 'OTHER_CODES'
+  if redis.call('HINCRBY', codes, name, -1) <= 0 then redis.call('HDEL', codes, name) end
   local detail = detailOf(g, id)
   if detail then redis.call('LREM', base .. 'fj:' .. g.key, 1, detail) end
 end

@@ -216,7 +216,7 @@ export interface GroupResult {
   readonly successRate: number;
   readonly averageDurationMs: number;
   readonly durations: DurationStatistics;
-  /** Failed jobs by error code. */
+  /** Failed jobs by error code; of more than a hundred codes the rest under `OTHER_CODES`. */
   readonly failedByCode: Readonly<Record<string, number>>;
   /** Up to `aggregator.failedDetailsMaxCount`. */
   readonly failedJobs: readonly FailedJob[];

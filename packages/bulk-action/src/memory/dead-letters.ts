@@ -1,5 +1,6 @@
 import type { DeadLetter, DeadLetterSignature } from '../model.js';
 import type { DeadLetterFilter, DeadLetterStore } from '../ports.js';
+import { forgetFailure } from '../rules/failure-codes.js';
 import { groupIdOf } from '../rules/ids.js';
 import { plainCursor } from '../rules/shard-pages.js';
 import type { MarkedPage } from '../shard-port.js';
@@ -147,9 +148,7 @@ function redrive(state: MemoryState, letter: DeadRecord): void {
   if (hasEnded(group.status)) openRound(state, group);
   else if (group.status === 'AGGREGATING') resumeRound(state, group);
   group.failed -= 1;
-  const ofCode = (group.failedByCode?.get(letter.code) ?? 1) - 1;
-  if (ofCode > 0) group.failedByCode?.set(letter.code, ofCode);
-  else group.failedByCode?.delete(letter.code);
+  if (group.failedByCode) forgetFailure(group.failedByCode, letter.code);
   group.failedJobs = group.failedJobs.filter((failed) => failed.jobId !== jobId);
   const job = group.jobs.get(jobId) ?? revive(group.jobs, group.order, letter);
   job.round = group.round;

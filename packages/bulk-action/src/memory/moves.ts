@@ -1,5 +1,6 @@
 import { ERRORS as FOUNDATION_ERRORS } from '@millrace/foundation';
 import { FAILED_TRIES_KEPT } from '../ports.js';
+import { countFailure } from '../rules/failure-codes.js';
 import { recordDuration } from '../rules/histogram.js';
 import { countEvents } from '../rules/rate-window.js';
 import { hasEnded, type NonReadyReason } from '../states.js';
@@ -253,7 +254,7 @@ export function fail(
   end(state, job, wasInFlight ? durationMs : undefined, () => {
     group.failed += 1;
     group.failedByCode ??= new Map();
-    group.failedByCode.set(error.code, (group.failedByCode.get(error.code) ?? 0) + 1);
+    countFailure(group.failedByCode, error.code);
     if (group.failedJobs.length < failedDetailsMaxCount)
       group.failedJobs.push({ jobId: job.id, code: error.code, message: error.message });
     if (deadSignature === undefined) return;

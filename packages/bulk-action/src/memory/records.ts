@@ -11,6 +11,7 @@ import {
   type TrialState,
 } from '../rules/attribution.js';
 import { type CongestionState, newCongestion } from '../rules/congestion.js';
+import type { FailureCodes } from '../rules/failure-codes.js';
 import { type Histogram, newHistogram } from '../rules/histogram.js';
 import { newRateWindow, type RateWindow } from '../rules/rate-window.js';
 import type { FairClock, FairTag } from '../rules/sfq.js';
@@ -258,7 +259,7 @@ export class GroupRecord extends Scope {
   nonReady = 0;
   ready = 0;
   /** Made with the first failure: most groups have none, and there may be 100,000 of them. */
-  failedByCode: Map<string, number> | undefined;
+  failedByCode: FailureCodes | undefined;
   failedJobs: FailedJob[] = [];
   readonly durations: Histogram = newHistogram();
   /** Mean time of its tries, for the charge by time. */

@@ -222,6 +222,34 @@ export function redriving(open: OpenStore): void {
     expect((await viewOf(harness, '/g')).round).toBe(2);
   });
 
+  it('a group counts a hundred error codes by name and all others together; what is redriven is taken back', async () => {
+    const harness = await open();
+    const { deadLetters, leases, views } = harness.store;
+    await fill(harness, group('/g'), jobs(103));
+    await harness.store.groups.seal('/g');
+    const taken = await new Instance(harness).exactly(103);
+    const failed = taken.map((lease, n) => {
+      const code = `CODE_${Math.min(n, 101)}`;
+      return failure(lease, { dead: true, signature: code, error: { code, message: 'never again' } });
+    });
+    await leases.settle(failed);
+    const byCode = async () => (await views.result('/g'))?.failedByCode ?? {};
+    const named = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`CODE_${n}`, 1]));
+    expect(await byCode()).toEqual({ ...named, OTHER_CODES: 3 });
+
+    for (const signature of ['CODE_0', 'CODE_1', 'CODE_100']) await deadLetters.redrive({ signature }, 10);
+    await succeed(harness, await new Instance(harness, 'again').exactly(3));
+    const { CODE_0: _, CODE_1: __, ...left } = named;
+    expect(await byCode()).toEqual({ ...left, OTHER_CODES: 2 });
+
+    // There is room for a name again.
+    await deadLetters.redrive({ signature: 'CODE_101' }, 1);
+    const [again] = await new Instance(harness, 'fails').exactly(1);
+    const error = { code: 'NEW', message: 'never again' };
+    await settle(harness, failure(again as LeasedJob, { dead: true, signature: 'NEW', error }));
+    expect(await byCode()).toEqual({ ...left, OTHER_CODES: 1, NEW: 1 });
+  });
+
   it('in a group that has not ended the job goes on in the same round', async () => {
     const harness = await open();
     await withDead(harness, '/g', 1, { alive: 1, sealed: false });
