@@ -1,11 +1,11 @@
 import { buildPage } from './build-page.mjs';
-import { runOrExit, tool } from './command.mjs';
+import { COMPILER, runOrExit, tool } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 import { makePgliteTemplate } from './make-pglite-template.mjs';
 
 /** Builds every workspace into its `dist`, in dependency order, and the page into the server, only what has changed. */
 export async function build() {
-  await runOrExit(tool('tsc'), ['-b']);
+  await runOrExit(tool('tsc'), ['-b'], { env: COMPILER });
   await buildPage();
 }
 

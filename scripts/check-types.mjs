@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { root, run, tool } from './command.mjs';
+import { COMPILER, root, run, tool } from './command.mjs';
 import { filesBelow } from './source-files.mjs';
 
 // `tsc -b` checks what is built; this checks the tests beside it, and reads of the rest what was built: looking at the sources again took
@@ -40,7 +40,9 @@ const programs = [...groups.values()].map((group, index) => {
   writeFileSync(path, JSON.stringify(group, null, 2));
   return path;
 });
-const results = await Promise.all(programs.map((path) => run(tool('tsc'), ['--noEmit', '-p', path])));
+const results = await Promise.all(
+  programs.map((path) => run(tool('tsc'), ['--noEmit', '-p', path], { env: COMPILER })),
+);
 for (const { code, output } of results) {
   if (code === 0) continue;
   process.stderr.write(output);
