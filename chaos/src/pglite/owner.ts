@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { wait } from '@millrace/async-utils';
+import type { Rng } from '@millrace/foundation';
 import { type Ledger, readLedger, SHORT_LIVED_PGLITE, until } from '@millrace/testkit';
 import { programFile } from '../programs.js';
 import type { PgliteBrief } from './settings.js';
@@ -14,6 +16,8 @@ const ENDS_WITHIN_MS = 15_000;
 const STARTS_WITHIN_MS = 30_000;
 /** Writes follow each other; of tasks there may be none left. */
 const UNDER_WAY_WITHIN_MS = 2000;
+/** Two writes and the pause between them. */
+const LOOK_AGAIN_MS = 12;
 /** The ledger is long, and those who look are not to be the load. */
 const LOOK_EVERY_MS = 20;
 
@@ -129,19 +133,21 @@ export class Owners implements AsyncDisposable {
   /**
    * Kills the one that lives in the middle of something: it is frozen, looked at, and let run on when nothing of that is under way.
    * @param what - a write, or the run of a task.
+   * @param rng - when to look.
    * @returns false when that does not come; it lives on then.
    */
-  async killAmid(what: 'write' | 'task'): Promise<boolean> {
-    const isAmid = () => {
+  async killAmid(what: 'write' | 'task', rng: Rng): Promise<boolean> {
+    for (const from = performance.now(); performance.now() - from < UNDER_WAY_WITHIN_MS; ) {
       this.#current?.kill('SIGSTOP');
-      if (this.#isUnderWay(what)) return true;
+      if (this.#isUnderWay(what)) {
+        await this.kill();
+        return true;
+      }
       this.#current?.kill('SIGCONT');
-      return false;
-    };
-    const options = { what: `a ${what} under way`, deadlineMs: UNDER_WAY_WITHIN_MS };
-    const isFound = await until(isAmid, options).catch(() => false);
-    if (isFound) await this.kill();
-    return isFound;
+      // What was due while it was frozen is written at once: looks as far apart as writes are would all fall between two of them.
+      await wait(rng.integer(0, LOOK_AGAIN_MS));
+    }
+    return false;
   }
 
   /** Ends whoever is left. */

@@ -64,8 +64,8 @@ export async function killAgainAndAgain(
     }
     await wait(rng.integer(...killAfterMs));
     // In the middle of a task and of a write by turns; where no task is left, of a write.
-    const isStruck = life % 2 === 0 && (await owners.killAmid('task'));
-    if (!isStruck && !(await owners.killAmid('write'))) throw new Error('nothing is written any more');
+    const isStruck = life % 2 === 0 && (await owners.killAmid('task', rng));
+    if (!isStruck && !(await owners.killAmid('write', rng))) throw new Error('nothing is written any more');
   }
   await owners.begin(share(kills));
 }
