@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startWorld, type World, type WorldKind } from './world.js';
+import { startWorld, WORKERS, type World, type WorldKind } from './world.js';
 
 /** A page, looked at and used. */
 type PageTests = (world: () => World) => void;
 
 /** Work for as long as all pages are looked at; it ends with the server. */
 const DEMO = { seconds: 300, whaleJobs: 20_000, tenants: 3 };
-
-const WORKERS = 4;
 
 /**
  * Pages and their actions in a real Chromium, against a real server with the demo workload: what the page says is what the API says.
@@ -19,7 +17,6 @@ export function lookAt(kind: WorldKind, pages: Readonly<Record<string, PageTests
     let world: World;
     beforeAll(async () => {
       world = await startWorld(kind);
-      // What the demo takes of the machine the browser does not have.
       await world.api.call('scalePool', { body: { workerCount: WORKERS } });
       await world.api.call('startDemo', { body: DEMO });
     }, 60_000);

@@ -24,6 +24,9 @@ export interface World extends AsyncDisposable {
 /** Where a world keeps its work. */
 export type WorldKind = 'embedded' | 'on Redis and PostgreSQL';
 
+/** Few: what they take of the machine the browser does not have. */
+export const WORKERS = 4;
+
 /** Says that there is nothing, and so asks for nothing while nobody looks. */
 const NO_VIEW = '/no-such-view';
 

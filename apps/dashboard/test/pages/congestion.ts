@@ -1,11 +1,13 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { countText, rateText } from '../../src/rules/amounts.js';
 import { byHolding } from '../../src/rules/congestion-lines.js';
-import type { World } from '../world.js';
+import { WORKERS, type World } from '../world.js';
 
 /** The service of the demo that refuses calls. */
 const SERVICE = 'demo-service';
 const LIVE = { timeout: 20_000 };
+/** A tenth of a second for a job, eight tenants: twice as many calls as it takes. */
+const BUSY_WORKERS = 16;
 
 /**
  * Called services.
@@ -14,6 +16,9 @@ const LIVE = { timeout: 20_000 };
 export function congestionPage(world: () => World): void {
   it('says of each service what the API says, those that hold work back first, and keeps the range in the address', async () => {
     const { api, open } = world();
+    // With as few workers as the other pages have, the share of the caller may be less than its service takes: then nothing is refused.
+    await api.call('scalePool', { body: { workerCount: BUSY_WORKERS } });
+    onTestFinished(async () => void (await api.call('scalePool', { body: { workerCount: WORKERS } })));
     await expect
       .poll(
         async () => (await api.call('getCongestion', { query: {} })).resources.map(({ limit }) => limit),
