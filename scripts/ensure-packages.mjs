@@ -23,8 +23,9 @@ export async function ensurePackages() {
   const stamp = join(root, 'node_modules', '.millrace-lock');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lockHash) return;
   console.log('Installing npm packages …');
-  // Not `npm ci`: it fails where a registry lacks the optional packages of other platforms.
-  const { code, output } = await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error']);
+  // Not `npm ci`: it fails where a registry lacks the optional packages of other platforms. Nor one that saves: it writes into the lockfile which of them
+  // the registry has today.
+  const { code, output } = await run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
   if (code !== 0) {
     console.error(`${output}\nnpm install failed. Run it by hand to see more: npm install`);
     process.exit(1);
