@@ -25,7 +25,7 @@ export async function ensurePackages() {
   console.log('Installing npm packages …');
   // Not `npm ci`: it fails where a registry lacks the optional packages of other platforms. Nor one that saves: it writes into the lockfile which of them
   // the registry has today.
-  const { code, output } = await run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
+  const { code, output } = await run('npm', ['install', '--no-save', '--loglevel=error']);
   if (code !== 0) {
     console.error(`${output}\nnpm install failed. Run it by hand to see more: npm install`);
     process.exit(1);
