@@ -16,10 +16,7 @@ const BUILT = join(root, 'apps/server/page/index.html');
 /** What it was made of when it was last built; not beside it, where it would be shipped. */
 const STAMP = join(root, DASHBOARD, '.built');
 
-/**
- * Says whether two builds would give the same page: the same text for the same inputs.
- * @param {string} repository - its root
- */
+/** Says whether two builds would give the same page: the same text for the same inputs. */
 export function pageFingerprint(repository) {
   const filesIn = (folder) =>
     readdirSync(join(repository, folder), { recursive: true, withFileTypes: true })

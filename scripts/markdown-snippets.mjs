@@ -5,7 +5,6 @@ import { filesBelow } from './source-files.mjs';
 
 /**
  * The fenced code blocks of a markdown file in one of the given languages, with the line each starts at.
- * @param {string} path relative to the root of the repository
  * @param {string[]} languages
  * @returns {{ path: string, language: string, code: string, line: number }[]}
  */

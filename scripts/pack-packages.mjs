@@ -18,7 +18,6 @@ export const workspaces = ['packages', 'apps']
 
 /**
  * Packs everything that is published, as it is built now. All by one npm: starting it for each takes longer than the packing.
- * @param {string} destination - a folder that exists
  * @returns {Promise<{ folder: string, name: string, packed: string, files: string[] }[]>} the tarballs and what is in them
  */
 export async function packPackages(destination) {

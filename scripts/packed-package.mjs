@@ -41,7 +41,6 @@ const SOURCE_CONDITION = '@millrace/source';
 /**
  * What is wrong with a package that is about to be published.
  * @param {PackedPackage} packed
- * @param {Record<string, any>[]} others - manifests of all packages of ours
  * @returns {string[]}
  */
 export function packedProblems(packed, others) {

@@ -48,9 +48,6 @@ export function readCommandLine(
   return { scenarios: positionals, seed, minutes, scale: short ? SHORT_SCALE : 1, list };
 }
 
-/**
- * The command that plays one scenario again: plans differ by scale, so a short run is replayed as one.
- * @param played - which scenario, by which seed, at which scale.
- */
+/** The command that plays one scenario again: plans differ by scale, so a short run is replayed as one. */
 export const replayCommand = (played: { scenario: string; seed: number; scale: number }): string =>
   `npm run chaos -- ${played.scenario} --seed ${played.seed}${played.scale < 1 ? ' --short' : ''}`;

@@ -14,8 +14,6 @@ export const startCrashingPostgres = (): Promise<PostgresServer> =>
 
 /**
  * Restarts it; after a crash it stays away for a while, in a full run often longer than a call waits.
- * @param postgres - the server.
- * @param kind - see RestartKind.
  * @param awayMaxMs - how long at most.
  * @param rng - draws how long.
  */

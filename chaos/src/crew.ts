@@ -36,7 +36,6 @@ export class Crew implements AsyncDisposable {
   #stopping = false;
   #deaths = 0;
 
-  /** @param parts - see CrewParts. */
   constructor({ program, brief, ledger, output }: CrewParts) {
     this.#command = [programFile(`children/${program}`), JSON.stringify(brief)];
     this.#ledger = ledger;
@@ -73,10 +72,7 @@ export class Crew implements AsyncDisposable {
     while (this.#starting.size > 0) await Promise.all(this.#starting);
   }
 
-  /**
-   * Kills a worker with SIGKILL; resolves when it is dead and its replacement is starting.
-   * @param place - which.
-   */
+  /** Kills a worker with SIGKILL; resolves when it is dead and its replacement is starting. */
   async kill(place: number): Promise<void> {
     const worker = this.#at(place);
     if (!isRunning(worker)) return;
@@ -86,7 +82,6 @@ export class Crew implements AsyncDisposable {
 
   /**
    * Asks a worker to end (SIGTERM); resolves when it has.
-   * @param place - which.
    * @returns whether it ended by itself, without an error.
    */
   async dismiss(place: number): Promise<boolean> {
@@ -99,19 +94,13 @@ export class Crew implements AsyncDisposable {
     return worker.exitCode === 0;
   }
 
-  /**
-   * Freezes a worker, its connections and leases left as they are.
-   * @param place - which.
-   */
+  /** Freezes a worker, its connections and leases left as they are. */
   pause(place: number): void {
     this.#ledger.append({ kind: 'paused', worker: this.#at(place).pid });
     this.#at(place).kill('SIGSTOP');
   }
 
-  /**
-   * Lets a frozen worker run on.
-   * @param place - which.
-   */
+  /** Lets a frozen worker run on. */
   wake(place: number): void {
     this.#at(place).kill('SIGCONT');
     this.#ledger.append({ kind: 'woken', worker: this.#at(place).pid });

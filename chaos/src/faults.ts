@@ -100,11 +100,7 @@ export interface Gaps {
   readonly unplayed: readonly string[];
 }
 
-/**
- * Compares the table with the scenarios that there are.
- * @param faults - the table.
- * @param known - names of scenarios.
- */
+/** Compares the table with the scenarios that there are. */
 export function gapsIn(faults: readonly Fault[], known: readonly string[]): Gaps {
   const named = new Set(faults.flatMap(({ scenarios }) => scenarios));
   return {

@@ -3,7 +3,6 @@ import type { Scenario } from './registry.js';
 
 /**
  * Every fault with the scenarios that bring it about, then what each scenario does; last, what of the table is not so.
- * @param known - all scenarios.
  */
 export function listOf(known: readonly Scenario[]): { readonly text: string; readonly isWhole: boolean } {
   const names = known.map(({ name }) => name);
@@ -23,10 +22,7 @@ export function listOf(known: readonly Scenario[]): { readonly text: string; rea
   return { text: lines.join('\n'), isWhole: wrong.length === 0 };
 }
 
-/**
- * What each scenario does.
- * @param known - all scenarios.
- */
+/** What each scenario does. */
 export function scenarioList(known: readonly Scenario[]): string {
   const width = Math.max(...known.map(({ name }) => name.length));
   return ['Scenarios:', ...known.map(({ name, what }) => `  ${name.padEnd(width)}  ${what}`)].join('\n');

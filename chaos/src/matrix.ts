@@ -35,7 +35,6 @@ export const RAN_TO_ITS_END = 'ran to its end';
 
 /**
  * The columns that a verdict belongs to, by how its name begins: `I7 rates kept`, or `I2, I14 counted once` when it shows both.
- * @param invariant - the name of the verdict.
  * @returns `own` when it begins with none that there is.
  */
 export function columnsOf(invariant: string): readonly string[] {
@@ -43,10 +42,7 @@ export function columnsOf(invariant: string): readonly string[] {
   return named.length > 0 && named.every((name) => INVARIANTS.includes(name)) ? named : [OWN];
 }
 
-/**
- * Adds outcomes up to one row per scenario, in the order they were first played.
- * @param outcomes - of all rounds.
- */
+/** Adds outcomes up to one row per scenario, in the order they were first played. */
 export function matrixOf(outcomes: readonly Outcome[]): Matrix {
   const byScenario = new Map<string, Outcome[]>();
   for (const outcome of outcomes)
@@ -79,10 +75,7 @@ function rowOf(scenario: string, outcomes: readonly Outcome[]): Row {
   };
 }
 
-/**
- * What the matrix comes to, in one line.
- * @param matrix - see Matrix.
- */
+/** What the matrix comes to, in one line. */
 export function summaryOf({ rows, held, broken, unjudged }: Matrix): string {
   const judged =
     unjudged.length === 0

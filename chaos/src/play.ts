@@ -7,8 +7,6 @@ import type { Outcome, Scenario, Verdict } from './registry.js';
 
 /**
  * Plays a scenario once in a folder of its own; one that throws is broken.
- * @param scenario - which.
- * @param seed - replays it.
  * @param scale - 1 for the full run.
  */
 export async function play(scenario: Scenario, seed: number, scale: number): Promise<Outcome> {

@@ -23,7 +23,6 @@ export class Progress {
 
   /**
    * A scenario begins.
-   * @param scenario - its name.
    * @param at - which one of this round it is, from 1.
    * @param of - how many there are in a round.
    */
@@ -32,10 +31,7 @@ export class Progress {
     this.#screen.write(this.#screen.isTTY ? `${CLEAR}${line} …` : `${line}\n`);
   }
 
-  /**
-   * It has ended.
-   * @param outcome - how.
-   */
+  /** It has ended. */
   ended({ scenario, verdicts }: Outcome): void {
     if (this.#screen.isTTY) this.#screen.write(CLEAR);
     for (const { invariant, held } of verdicts)

@@ -20,7 +20,6 @@ const RECOVERS_WITHIN_MS = 30_000;
 
 /**
  * Measures again and again until the processes are as fast as before, or the time to recover is over.
- * @param before - measured before the first fault.
  * @param probe - measures now; what it is given no other probe has.
  */
 export async function measureRecovery<P extends Speed>(

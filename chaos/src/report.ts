@@ -17,11 +17,7 @@ const TIGHT = {
 };
 const MARKS: Readonly<Record<NonNullable<Cell>, string>> = { held: '✓', broken: '✗' };
 
-/**
- * Prints what every scenario was judged by, then scenario × invariant, then what it comes to.
- * @param outcomes - of all rounds.
- * @param leftOut - scenarios that the run could have played, by name.
- */
+/** Prints what every scenario was judged by, then scenario × invariant, then what it comes to. */
 export function print(outcomes: readonly Outcome[], leftOut: readonly string[]): void {
   const table = new Table({ head: ['scenario', 'invariant', 'held', 'evidence'], ...PLAIN });
   for (const { scenario, verdicts } of outcomes) {
@@ -55,7 +51,6 @@ const mark = (cell: Cell): string => (cell === undefined ? '·' : MARKS[cell]);
 
 /**
  * Writes a file for each scenario, and one of all: after each scenario, so that a run that is broken off has told what it knew.
- * @param outcomes - so far.
  */
 export function writeResults(outcomes: readonly Outcome[]): void {
   mkdirSync(RESULTS, { recursive: true });

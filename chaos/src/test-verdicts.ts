@@ -23,8 +23,6 @@ const EVIDENCE_MAX = 400;
 /**
  * Turns each test that ran into a verdict. A name of the table that no test bears is broken: the test was renamed, left out or
  * never reached.
- * @param file - where the tests are.
- * @param report - what Vitest wrote.
  * @param about - see About; tests that no part names are left out.
  */
 export function verdictsOf(file: string, report: TestReport, about: About): Verdict[] {

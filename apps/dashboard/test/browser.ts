@@ -21,12 +21,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** A refused request is told by the page itself, and is no fault of it. */
 const REFUSED = /Failed to load resource: the server responded with a status of [45]\d\d|net::ERR_/;
 
-/**
- * Opens a page in a context of its own, as a new visitor would.
- * @param browser - see startBrowser of the testkit.
- * @param url - what to look at.
- * @param options - who looks, and how.
- */
+/** Opens a page in a context of its own, as a new visitor would. */
 export async function openPage(
   browser: Browser,
   url: string,
@@ -63,7 +58,6 @@ interface Violation {
 
 /**
  * What axe-core finds that is serious or critical, in one line each.
- * @param page - as it is now.
  * @param rules - which rules; all unless given.
  */
 export async function seriousFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
@@ -81,20 +75,13 @@ export async function seriousFindings(page: Page, rules?: readonly string[]): Pr
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
 }
 
-/**
- * Waits until a view is there with everything that it has asked for.
- * @param page - on its way to a view.
- */
+/** Waits until a view is there with everything that it has asked for. */
 export async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
   await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
 }
 
-/**
- * Goes to another view as a link of the page does: nothing is loaded that is there already.
- * @param page - with a view.
- * @param path - of the other one.
- */
+/** Goes to another view as a link of the page does: nothing is loaded that is there already. */
 export async function goTo(page: Page, path: string): Promise<void> {
   await page.evaluate((to) => history.pushState(null, '', to), path);
   await settled(page);
@@ -105,7 +92,6 @@ const PRESSED_AT_ONCE = 10;
 
 /**
  * Controls that pressing Tab again and again does not come to, or that do not show that they have the focus.
- * @param page - with a view that has settled.
  */
 export async function unreachedByTab(page: Page): Promise<string[]> {
   const count = await page.evaluate(() => {

@@ -9,8 +9,6 @@ const DEMO = { seconds: 300, whaleJobs: 20_000, tenants: 3 };
 
 /**
  * Pages and their actions in a real Chromium, against a real server with the demo workload: what the page says is what the API says.
- * @param kind - where the server keeps its work.
- * @param pages - by name.
  */
 export function lookAt(kind: WorldKind, pages: Readonly<Record<string, PageTests>>): void {
   describe(`the page of a server ${kind}`, () => {

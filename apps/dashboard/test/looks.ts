@@ -42,7 +42,6 @@ async function allViews({ api }: World): Promise<Readonly<Record<ViewId, string>
 
 /**
  * Every view in both themes and on a phone: nothing that is serious for axe-core, nothing wider than the screen; a picture of each is kept.
- * @param world - with the demo running.
  */
 export function looks(world: () => World): void {
   it('can be read by everybody, in the light and in the dark, and on a phone', async () => {

@@ -43,11 +43,7 @@ export interface Stores extends AsyncDisposable {
   readonly env: Record<string, string>;
 }
 
-/**
- * Starts a server and a browser.
- * @param kind - where its work is kept.
- * @param settings - see ServerSettings.
- */
+/** Starts a server and a browser. */
 export async function startWorld(kind: WorldKind, settings: ServerSettings = {}): Promise<World> {
   const stores = await storesOf(kind);
   const server = runServerOn(stores, settings);
@@ -80,20 +76,13 @@ export async function startWorld(kind: WorldKind, settings: ServerSettings = {})
   };
 }
 
-/**
- * Starts a server as a user would.
- * @param stores - see storesOf.
- * @param settings - see ServerSettings.
- */
+/** Starts a server as a user would. */
 export function runServerOn({ folder, env }: Stores, settings: ServerSettings = {}): MillraceProcess {
   const args = ['start', '--port', '0', '--data-dir', join(folder, 'data'), ...(settings.args ?? [])];
   return runMillrace(args, { folder, env: { MILLRACE_LOG_LEVEL: 'warn', ...env, ...settings.env } });
 }
 
-/**
- * Makes the stores of a server that has never run.
- * @param kind - which.
- */
+/** Makes the stores of a server that has never run. */
 export async function storesOf(kind: WorldKind): Promise<Stores> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-page-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });

@@ -46,7 +46,6 @@ export function defineApp(parts: AppParts | AppFactory): App {
 
 /**
  * What an application is made of.
- * @param app - made by defineApp, by whichever installed copy.
  * @returns undefined for what is no application.
  */
 export const partsOf = (app: unknown): AppParts | AppFactory | undefined =>

@@ -31,10 +31,7 @@ export interface LogOptions {
   readonly shown?: ((line: string) => string) | undefined;
 }
 
-/**
- * Makes the log of a server: lines of JSON, without any of its secrets, wherever they come from.
- * @param options - see LogOptions.
- */
+/** Makes the log of a server: lines of JSON, without any of its secrets, wherever they come from. */
 export function createLog({ level, secrets, destination, shown = (line) => line }: LogOptions): Pino {
   const hide = secretHider(secrets);
   const write = (line: string) => destination.write(shown(hide(line)));
@@ -42,10 +39,7 @@ export function createLog({ level, secrets, destination, shown = (line) => line 
   return pino({ level, base: null, formatters, timestamp: pino.stdTimeFunctions.isoTime }, { write });
 }
 
-/**
- * The log as the parts write to it.
- * @param log - of the server.
- */
+/** The log as the parts write to it. */
 export function partLog(log: Pino): LevelledLogger {
   return {
     debug: (fields, message) => log.debug(fields, message),
@@ -59,7 +53,6 @@ export function partLog(log: Pino): LevelledLogger {
 
 /**
  * The log as Nest writes to it. What Nest says while it starts (each module, each route) is for whoever debugs.
- * @param log - of the server.
  */
 export function nestLog(log: Pino): LoggerService {
   const line = (message: unknown, rest: readonly unknown[]): [object, string] => {

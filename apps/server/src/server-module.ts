@@ -30,10 +30,7 @@ import { CallerController } from './security/caller-controller.js';
 /** The root of the application. */
 @Module({})
 export class ServerModule {
-  /**
-   * Everything that a role serves.
-   * @param parts - see ServerParts.
-   */
+  /** Everything that a role serves. */
   static register(parts: ServerParts): DynamicModule {
     const isWorker = parts.config.role === 'worker';
     return {

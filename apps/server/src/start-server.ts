@@ -54,8 +54,6 @@ export interface StartOptions {
 
 /**
  * Starts a server: opens its stores, loads the application, answers.
- * @param config - all settings: see loadConfig.
- * @param options - the log, and an application that is there already.
  * @throws MillraceError `CONFIG_INVALID`, `KEYS_REQUIRED`, `APP_INVALID`, `DATABASE_IN_USE`, `SCHEMA_OUTDATED`,
  * `BACKEND_UNUSABLE`, `LISTEN_FAILED` and what the parts refuse to start with, the signal's reason; then nothing is left open.
  */

@@ -44,7 +44,6 @@ export interface ServeOptions extends GivenServerConfig {
 
 /**
  * Starts a whole server in this process, on a PostgreSQL of its own and with bulk jobs in memory unless `redisUrl` says where; on a free port.
- * @param options - settings, and the application.
  */
 export async function serve({ application, pageFolder, ...given }: ServeOptions = {}): Promise<TestServer> {
   const sandbox = given.databaseUrl === undefined ? await migratedSandbox() : undefined;
@@ -82,11 +81,7 @@ export async function migratedSandbox(): Promise<PostgresSandbox> {
   return sandbox;
 }
 
-/**
- * Sends a request and reads its answer.
- * @param url - of what.
- * @param sent - how.
- */
+/** Sends a request and reads its answer. */
 async function send(url: string, sent: Sent = {}): Promise<Received> {
   const { body, key, headers = {}, signal } = sent;
   const isJson = body !== undefined && typeof body !== 'string' && !(body instanceof ReadableStream);

@@ -17,7 +17,6 @@ export const payloadOf = (index: number): { readonly to: string; readonly text: 
 
 /**
  * Hands `total` things in, `size` at a time, with so many calls under way.
- * @param size - of a batch; the last may be smaller.
  * @param send - takes the index of the first and how many.
  */
 export async function inBatches(

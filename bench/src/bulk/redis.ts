@@ -37,10 +37,7 @@ export async function usedMemory(): Promise<number> {
   return Number(/used_memory:(\d+)/.exec(info)?.[1]);
 }
 
-/**
- * How the server is set up, for the printed settings; the version is known once it has run.
- * @param apart - what keeps samples apart.
- */
+/** How the server is set up, for the printed settings; the version is known once it has run. */
 export const describeRedis = (apart = 'FLUSHALL before every sample'): string =>
   `Redis${version && ` ${version}`}: one private server for all, loopback TCP, appendonly no, save "" (nothing persisted), ${apart}`;
 

@@ -31,8 +31,6 @@ export const COMPARATORS: readonly Contestant[] = [
 
 /**
  * Lets one after the other call a service of the same kind, each a new process: what one left behind would help the next.
- * @param brief - the service.
- * @param contestants - in this order.
  * @param workers - calls at once at most.
  * @param program - the built child, where it does not lie beside this file.
  */

@@ -35,9 +35,7 @@ const AREA = { width: WIDTH - LEFT - RIGHT, height: PANEL - TOP - BOTTOM };
 
 /**
  * Draws panels below each other on the same axes, so that they can be compared.
- * @param title - above all of them.
  * @param panels - at least one, with at least one value.
- * @param options - see PlotOptions.
  * @returns an SVG document.
  */
 export function plot(title: string, panels: readonly Panel[], options: PlotOptions): string {

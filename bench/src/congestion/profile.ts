@@ -14,7 +14,6 @@ export const stepPhases = (seconds: number): Phase[] =>
 
 /**
  * From 20 to 200 per second, a new one every 15 to 40 s for two minutes: for one seed the same as in the tests in virtual time.
- * @param rng - seeded.
  * @param speed - how many times as fast it goes.
  */
 export function drawnPhases(rng: Rng, speed = 1): Phase[] {

@@ -17,7 +17,6 @@ export interface ServiceProcess {
 /**
  * Starts a hidden service.
  * @param brief - what it is; the caller under test is told nothing of it.
- * @param program - the built child.
  */
 export async function startService(brief: ServiceBrief, program = PROGRAM): Promise<ServiceProcess> {
   const child = spawn(process.execPath, [program, JSON.stringify(brief)], {

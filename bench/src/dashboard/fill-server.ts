@@ -29,8 +29,6 @@ interface PlannedGroup {
 /**
  * Fills a server as months of work would have: most groups have ended, and left dead letters of a few causes; the newest has as many as
  * all others leave over.
- * @param client - of the server, which serves dying-app.ts.
- * @param amounts - see Amounts.
  */
 export async function fillServer(client: ServerClient, amounts: Amounts): Promise<void> {
   const groups = plannedGroups(amounts);

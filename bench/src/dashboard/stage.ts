@@ -24,10 +24,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/**
- * Starts an embedded server in a process of its own, fills it over HTTP and starts a browser.
- * @param amounts - how much there is to look at.
- */
+/** Starts an embedded server in a process of its own, fills it over HTTP and starts a browser. */
 export async function openStage(amounts: Amounts): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   const env = {

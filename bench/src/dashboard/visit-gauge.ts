@@ -23,8 +23,6 @@ const VISIT_READINGS = [
 /**
  * A new visitor of a view: how soon it is seen, what keeps it from answering while it is only looked at, and how soon it shows that it
  * was touched.
- * @param staged - the server and the browser.
- * @param walk - what the visitor does.
  * @param looksMs - how long the visitor only looks.
  */
 export const visitGauge = (

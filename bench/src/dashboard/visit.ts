@@ -30,11 +30,7 @@ export interface Visit extends AsyncDisposable {
   act(deed: Deed): Promise<Response>;
 }
 
-/**
- * Visits a view.
- * @param browser - a context of its own is opened in it.
- * @param url - of the view.
- */
+/** Visits a view. */
 export async function visit(browser: Browser, url: string): Promise<Visit> {
   const context = await browser.newContext({ viewport: VIEWPORT });
   await context.addInitScript(watchPage);

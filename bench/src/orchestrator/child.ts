@@ -14,11 +14,7 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/**
- * Starts a process; it is ready when this returns.
- * @param program - its file.
- * @param brief - what it is told on its command line.
- */
+/** Starts a process; it is ready when this returns. */
 export async function startChild(program: URL, brief: object = {}): Promise<Child> {
   const file = fileURLToPath(program);
   const child = spawn(process.execPath, [file, JSON.stringify(brief)], {

@@ -38,10 +38,7 @@ export class Connections {
   readonly #free: Connection[] = [];
   readonly #waiting: Request[] = [];
 
-  /**
-   * @param port - of a server on this machine.
-   * @param most - connections at once.
-   */
+  /** @param most - connections at once. */
   constructor(port: number, most: number) {
     this.#port = port;
     this.#most = most;

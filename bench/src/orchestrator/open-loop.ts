@@ -126,11 +126,7 @@ class OpenLoop {
   }
 }
 
-/**
- * Runs an open loop.
- * @param brief - see OpenLoopBrief.
- * @param onWarm - awaited between the warm-up and the requests that count.
- */
+/** Runs an open loop. */
 export async function openLoop(brief: OpenLoopBrief, onWarm: () => Promise<void>): Promise<OpenLoopReport> {
   const connections = new Connections(brief.port, CONNECTIONS_MOST);
   try {

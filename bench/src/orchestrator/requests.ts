@@ -13,7 +13,6 @@ export interface WorkRequests {
 
 /**
  * Requests for one kind of work.
- * @param path - where they go.
  * @param ms - how long the work takes.
  * @param budgetMs - how long to wait for its end.
  */

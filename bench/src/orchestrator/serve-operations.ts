@@ -47,7 +47,6 @@ async function databaseOf(store: StoreBrief): Promise<'memory' | Database> {
 
 /**
  * Serves operations with one route whose work is a timer; beside it a NestJS route that does nothing.
- * @param store - where they are kept.
  * @returns the port.
  */
 export async function serveOperations(store: StoreBrief): Promise<number> {

@@ -32,7 +32,6 @@ export function chainDag({ mode, length }: ChainBrief, onStep: (step: Step) => v
 
 /**
  * The waits between the steps of each batch.
- * @param steps - all of them, in any order.
  * @throws Error when one is missing or ran twice: the waits around it would not be those of one step.
  */
 export function waitsBetween(steps: readonly Step[]): number[] {

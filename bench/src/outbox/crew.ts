@@ -22,15 +22,12 @@ export class Crew {
   #opened: Promise<OpenOutbox> | undefined;
   #batches = 0;
 
-  /** @param brief - see CrewBrief. */
   constructor(brief: CrewBrief) {
     this.#brief = brief;
   }
 
   /**
    * One batch, from the call that starts it, while all pollers poll, until it has ended; nanoseconds per task.
-   * @param name - of the side.
-   * @param dag - one of those the crew knows.
    */
   running(name: string, dag: DagBrief): Side {
     return {

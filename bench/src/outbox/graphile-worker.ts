@@ -10,10 +10,7 @@ const TASK = 'noop';
 const logger = new Logger(() => () => {});
 const jobOf = (index: number) => ({ identifier: TASK, payload: payloadOf(index) });
 
-/**
- * A pool of ours: that of its own is still being closed when it says that it has stopped.
- * @param max - connections.
- */
+/** A pool of ours: that of its own is still being closed when it says that it has stopped. */
 async function openPool(max: number): Promise<pg.Pool> {
   const pool = new pg.Pool({ connectionString: await databaseUrl(), max });
   const complain = (error: Error) => {

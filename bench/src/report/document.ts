@@ -10,7 +10,6 @@ export type FoundReports = ReadonlyMap<string, BenchReport | undefined>;
 
 /**
  * Why no document can be made of these reports.
- * @param found - by the names of all benchmarks.
  * @returns a sentence for each reason; none if it can.
  */
 export function whyNotWritable(found: FoundReports): string[] {
@@ -28,7 +27,6 @@ export function whyNotWritable(found: FoundReports): string[] {
 
 /**
  * The names of those that are older than this run, with when and of which commit.
- * @param reports - of the document.
  * @param since - ISO 8601, when this run began.
  */
 export const olderThan = (reports: readonly BenchReport[], since: string): string[] =>

@@ -15,7 +15,6 @@ import type { BenchReport } from './model.js';
 export class BenchFiles {
   readonly #root: string;
 
-  /** @param root - the folder. */
   constructor(root = '.') {
     this.#root = root;
   }
@@ -42,7 +41,6 @@ export class BenchFiles {
 
   /**
    * Writes the document and its pictures.
-   * @param reports - of all benchmarks.
    * @returns the paths written.
    */
   writeDocument(reports: readonly BenchReport[]): string[] {

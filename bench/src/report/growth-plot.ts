@@ -28,8 +28,6 @@ export const curvesOf = (reports: readonly BenchReport[]): Curve[] =>
 /**
  * Cost over a size that grows tenfold from mark to mark.
  * @param curves - at least one, all in one unit.
- * @param title - above it.
- * @param along - what the horizontal axis counts.
  * @returns an SVG document.
  */
 export function growthPlot(curves: readonly Curve[], title: string, along: string): string {

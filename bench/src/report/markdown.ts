@@ -69,7 +69,6 @@ function section(report: BenchReport, folder: string): string[] {
 /**
  * The document of all benchmarks: what the command printed, and nothing else.
  * @param reports - in the order in which they are to be read; all of one machine.
- * @param pictures - addresses of the pictures made of several reports.
  * @param folder - where the pictures of single gauges are, relative to the document.
  * @returns Markdown.
  */

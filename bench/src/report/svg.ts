@@ -27,9 +27,6 @@ export const short = (value: number): string => String(Math.round(value * 10) / 
 
 /**
  * A whole picture.
- * @param size - in pixels.
- * @param title - at the top left.
- * @param parts - elements.
  * @returns an SVG document.
  */
 export const picture = (

@@ -30,20 +30,14 @@ const surroundings = ({ folder, env }: ServerPlace) => ({
   env: { ...process.env, PORT: '0', MILLRACE_LOG_LEVEL: 'warn', ...env },
 });
 
-/**
- * Makes the tables of a server.
- * @param place - see ServerPlace.
- */
+/** Makes the tables of a server. */
 export async function migrate(place: ServerPlace): Promise<void> {
   const migrated = spawn(process.execPath, [CLI, 'migrate'], { ...surroundings(place), stdio: 'ignore' });
   const [code] = await once(migrated, 'exit');
   if (code !== 0) throw new Error(`millrace migrate ended with ${code}`);
 }
 
-/**
- * Starts a server; it answers when this returns.
- * @param place - see ServerPlace.
- */
+/** Starts a server; it answers when this returns. */
 export async function startServer(place: ServerPlace): Promise<ServerProcess> {
   const child = spawn(process.execPath, [CLI, 'start'], {
     ...surroundings(place),

@@ -11,8 +11,6 @@ export interface Uploaded {
 
 /**
  * Uploads a group as lines of JSON, never holding more of them than one chunk.
- * @param url - of the API.
- * @param group - its id.
  * @param jobs - how many.
  */
 export function uploadLines(url: string, group: string, jobs: number): Promise<Uploaded> {

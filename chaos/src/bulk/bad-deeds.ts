@@ -161,11 +161,7 @@ function circular(): object {
   return ring;
 }
 
-/**
- * A job that misbehaves, with what must come of it.
- * @param id - its id in the group.
- * @param bad - a name of BAD_DEEDS.
- */
+/** A job that misbehaves, with what must come of it. */
 export function badJob(id: string, bad: string): PlannedJob {
   const deed = BAD_DEEDS[bad];
   if (!deed) throw new Error(`there is no bad deed '${bad}'`);

@@ -26,10 +26,7 @@ export class CalledService implements AsyncDisposable {
     await once(this.#server, 'listening');
   }
 
-  /**
-   * Whether it does its work from now on, or answers 503 at once.
-   * @param available - true: it works.
-   */
+  /** Whether it does its work from now on, or answers 503 at once. */
   set available(available: boolean) {
     this.#available = available;
   }

@@ -19,8 +19,6 @@ const badJobs = ({ plan }: Evidence): Map<string, string> =>
 
 /**
  * Whoever misbehaved to the end is a dead letter that says so: code, a message somebody can read, all retries spent.
- * @param evidence - store and ledger.
- * @param letters - all dead letters.
  */
 export function checkLetters(evidence: Evidence, letters: readonly DeadLetter[]): Verdict {
   const wrong: string[] = [];
@@ -50,10 +48,7 @@ export function checkLetters(evidence: Evidence, letters: readonly DeadLetter[])
   };
 }
 
-/**
- * Every failed job is counted under its code, whatever the code is.
- * @param evidence - store and ledger.
- */
+/** Every failed job is counted under its code, whatever the code is. */
 export function checkCodes({ plan, results }: Evidence): Verdict {
   const wrong: string[] = [];
   for (const { input, jobs } of plan.groups) {
@@ -74,10 +69,7 @@ export function checkCodes({ plan, results }: Evidence): Verdict {
   };
 }
 
-/**
- * Jobs beside those that misbehave lost no retry, and each completed.
- * @param evidence - store and ledger.
- */
+/** Jobs beside those that misbehave lost no retry, and each completed. */
 export function checkNeighbours(evidence: Evidence): Verdict {
   const bad = badJobs(evidence);
   const neighbours = [...evidence.jobs].filter(([name]) => !bad.has(name));
@@ -95,7 +87,6 @@ export function checkNeighbours(evidence: Evidence): Verdict {
 /**
  * I4: a settlement that is sent twice gets the same answer twice; one that a newer try has overruled is stale, and turned
  * into a success it is none.
- * @param entries - the ledger.
  */
 export function checkTwiceTold(entries: readonly LedgerEntry[]): Verdict {
   const wrong: string[] = [];
@@ -134,7 +125,6 @@ export interface Replay {
  * was told then; all others are stale.
  * @param before - groups when all was over.
  * @param after - groups after every settlement had been sent once more.
- * @param replays - what was sent, and answered.
  */
 export function checkReplays(
   before: readonly GroupView[],

@@ -7,7 +7,6 @@ import { isFinal } from './tries.js';
 
 /**
  * I1: what was acknowledged reached its one end, the one that was planned, and its effect is in the ledger.
- * @param evidence - store and ledger.
  */
 export function checkNoLoss({ plan, testimony, jobs, deadLetters }: Evidence): Verdict {
   const planned = jobsByName(plan);
@@ -32,10 +31,7 @@ export function checkNoLoss({ plan, testimony, jobs, deadLetters }: Evidence): V
   };
 }
 
-/**
- * I2 and I14: every job is counted once; counters, results and settlements say the same.
- * @param evidence - store and ledger.
- */
+/** I2 and I14: every job is counted once; counters, results and settlements say the same. */
 export function checkCountedOnce({ testimony, jobs, groups, results }: Evidence): Verdict {
   const wrong: string[] = [];
   const finals = new Map<string, number>();
@@ -70,10 +66,7 @@ export function checkCountedOnce({ testimony, jobs, groups, results }: Evidence)
   };
 }
 
-/**
- * I8: nothing is left in a queue or under a lease, and no counter says otherwise.
- * @param evidence - store and ledger.
- */
+/** I8: nothing is left in a queue or under a lease, and no counter says otherwise. */
 export function checkNothingLeft({ groups, queues }: Evidence): Verdict {
   const { lane, ready, nonReady, inFlight } = queues;
   const open = groups.filter(

@@ -9,10 +9,7 @@ const DOCUMENT = new URL('../../../docs/redis-keys.md', import.meta.url);
 /** A row of the document: `| \`key with <parts>\` | type | …`. */
 const ROW = /^\| `([^`]+)` \| (\w+) \|/gm;
 
-/**
- * I8: no key that docs/redis-keys.md does not list, and each of the type it says.
- * @param evidence - store and ledger.
- */
+/** I8: no key that docs/redis-keys.md does not list, and each of the type it says. */
 export function checkKeys({ keys }: Evidence): Verdict {
   const declared = declaredKeys(readFileSync(DOCUMENT, 'utf8'));
   const wrong = keys.filter((stored) => !declared.some((row) => row(stored)));
@@ -28,7 +25,6 @@ export function checkKeys({ keys }: Evidence): Verdict {
 
 /**
  * Reads the tables of the document.
- * @param document - its text.
  * @returns one test per row.
  */
 export function declaredKeys(document: string): readonly ((stored: StoredKey) => boolean)[] {

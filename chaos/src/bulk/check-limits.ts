@@ -6,10 +6,7 @@ import { keptItsLease, type Try } from './tries.js';
 
 const WINDOW_MS = 1000;
 
-/**
- * I5: at every instant no more tries with a valid lease than the cap of their group and tenant.
- * @param evidence - store and ledger.
- */
+/** I5: at every instant no more tries with a valid lease than the cap of their group and tenant. */
 export function checkCaps({ plan, testimony }: Evidence): Verdict {
   const wrong: string[] = [];
   let looked = 0;
@@ -36,8 +33,6 @@ export function checkCaps({ plan, testimony }: Evidence): Verdict {
  * I7: in every second no more starts of a group than its rate and burst, by the store's stamps of last tries and by the
  * ledger. The ledger is written after the start in the store, by a process that may have been slow: two starts may stand
  * closer together there than they were.
- * @param evidence - store and ledger.
- * @param delayMs - how late a start may be written down.
  */
 export function checkRates({ plan, testimony, jobs }: Evidence, delayMs: number): Verdict {
   const wrong: string[] = [];

@@ -6,11 +6,7 @@ import type { Counted } from './counting-aggregator.js';
 import type { Evidence } from './evidence.js';
 import { type PlannedDeath, STEPS } from './steps.js';
 
-/**
- * A process died at every step that was planned.
- * @param entries - the ledger.
- * @param deaths - the plan.
- */
+/** A process died at every step that was planned. */
 export function checkKilledAtEveryStep(
   entries: readonly LedgerEntry[],
   deaths: readonly PlannedDeath[],
@@ -32,11 +28,7 @@ export function checkKilledAtEveryStep(
   };
 }
 
-/**
- * I2: the results of each group were added up by one run, each job's once.
- * @param evidence - store and ledger.
- * @param entries - the ledger.
- */
+/** I2: the results of each group were added up by one run, each job's once. */
 export function checkAddedUpOnce({ groups, results }: Evidence, entries: readonly LedgerEntry[]): Verdict {
   const wrong: string[] = [];
   const finished = entries.filter(({ kind, answer }) => kind === 'aggregated' && answer === 'done');
@@ -55,10 +47,7 @@ export function checkAddedUpOnce({ groups, results }: Evidence, entries: readonl
   };
 }
 
-/**
- * I8: the watcher compared counters with entries all the time and found nothing to repair.
- * @param entries - the ledger.
- */
+/** I8: the watcher compared counters with entries all the time and found nothing to repair. */
 export function checkNothingRepaired(entries: readonly LedgerEntry[]): Verdict {
   const repairs = entries.filter(({ kind }) => kind === 'repaired');
   return {
@@ -71,7 +60,6 @@ export function checkNothingRepaired(entries: readonly LedgerEntry[]): Verdict {
 
 /**
  * Groups that were cancelled on the way are ended, each job of them counted once, whoever died while they were swept.
- * @param groups - as the store shows them.
  */
 export function checkCancelled(groups: readonly GroupView[]): Verdict {
   const wrong = groups.filter(({ status, counts }) => {

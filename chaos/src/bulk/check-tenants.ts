@@ -26,10 +26,7 @@ export interface Service {
   readonly unknown: number;
 }
 
-/**
- * All starts that were written down.
- * @param entries - the ledger.
- */
+/** All starts that were written down. */
 export function startsOf(entries: readonly LedgerEntry[]): readonly Start[] {
   const byToken = new Map<number, Start>();
   for (const { kind, job, token, attempt } of entries) {
@@ -42,9 +39,6 @@ export function startsOf(entries: readonly LedgerEntry[]): readonly Start[] {
 
 /**
  * How a tenant was served while both had jobs waiting: from a token on, until its last job was first started.
- * @param starts - in the order of the store.
- * @param tenant - whose jobs end first.
- * @param from - the first token that counts.
  */
 export function serviceOf(starts: readonly Start[], tenant: string, from: number): Service {
   const to = Math.max(
@@ -74,8 +68,6 @@ const LEAST_SHARE = 0.45;
 /**
  * I6 and I15: a tenant with jobs waiting gets its share of the starts, whatever another one hands in, and never falls behind it by more
  * than start-time fair queueing allows.
- * @param service - see Service.
- * @param startsMin - fewer say nothing.
  */
 export function checkShare({ starts, share, lag, unknown }: Service, startsMin: number): Verdict {
   return {
@@ -87,7 +79,6 @@ export function checkShare({ starts, share, lag, unknown }: Service, startsMin: 
 
 /**
  * I15: what is hostile is refused by the code that the contract names, and nothing else is.
- * @param attempts - how each call ended.
  * @param needed - codes that must have been met.
  */
 export function checkRefused(attempts: readonly Attempt[], needed: readonly string[]): Verdict {
@@ -108,12 +99,7 @@ export function checkRefused(attempts: readonly Attempt[], needed: readonly stri
 /** A print of what was handed in, by the name of the job. */
 export type Prints = ReadonlyMap<string, string>;
 
-/**
- * I15: each payload reached its processor, and whoever looked, byte for byte as it was handed in.
- * @param sent - prints of all that were handed in.
- * @param entries - the ledger: what processors were given.
- * @param looked - what the store showed.
- */
+/** I15: each payload reached its processor, and whoever looked, byte for byte as it was handed in. */
 export function checkPayloads(sent: Prints, entries: readonly LedgerEntry[], looked: Prints): Verdict {
   const wrong: string[] = [];
   const given = new Map<string, Set<unknown>>();
@@ -133,12 +119,7 @@ export function checkPayloads(sent: Prints, entries: readonly LedgerEntry[], loo
   };
 }
 
-/**
- * I15: groups of a tenant are as it made them, and nobody else is shown them.
- * @param evidence - store and ledger.
- * @param tenant - whose.
- * @param shownToOther - groups that the other tenant was shown.
- */
+/** I15: groups of a tenant are as it made them, and nobody else is shown them. */
 export function checkUntouched(
   { plan, groups, jobs }: Evidence,
   tenant: string,

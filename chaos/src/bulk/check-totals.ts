@@ -6,7 +6,6 @@ import { isFinal, type SettledTry } from './tries.js';
 /**
  * I14: the totals of each group are the settlements that were accepted for good, no more and no fewer. Only where no
  * process died: a dead one has heard no answer.
- * @param evidence - store and ledger.
  * @param unheard - what the store says of tokens whose holder stopped waiting for the answer.
  */
 export function checkTotals({ groups, testimony }: Evidence, unheard: readonly SettledTry[]): Verdict {

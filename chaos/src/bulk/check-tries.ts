@@ -5,7 +5,6 @@ import { isFinal, type SettledTry } from './tries.js';
 
 /**
  * I3: a job ran at most 1 + retries + lease losses + give-backs + throttled tries times, each under a lease of its own.
- * @param evidence - store and ledger.
  */
 export function checkExecutions({ testimony, jobs }: Evidence): Verdict {
   const wrong: string[] = [];
@@ -38,7 +37,6 @@ export function checkExecutions({ testimony, jobs }: Evidence): Verdict {
 /**
  * I4: a token that another one has replaced changes nothing. What ended a job was its newest token; what else was
  * accepted came from a try that ended before anybody had a newer one.
- * @param evidence - store and ledger.
  * @param expected - whether the scenario must have brought some about.
  */
 export function checkStaleRefused({ testimony, jobs }: Evidence, expected: boolean): Verdict {

@@ -23,11 +23,7 @@ export class BulkClient implements AsyncDisposable {
   /** Calls that were refused, by error code. */
   readonly refusals: Record<string, number> = {};
 
-  /**
-   * @param redis - where Redis is for this client.
-   * @param config - as of the workers, without their work.
-   * @param ledger - where acknowledgements are written down.
-   */
+  /** @param config - as of the workers, without their work. */
   constructor(redis: RedisPlace, config: BulkActionConfig, ledger: Ledger) {
     this.opened = openEngine({ redis, config: { ...config, workerPool: { enabled: false } } });
     this.#ledger = ledger;
@@ -55,8 +51,6 @@ export class BulkClient implements AsyncDisposable {
 
   /**
    * Hands in everything, several groups at a time, each in several steps.
-   * @param plan - the work.
-   * @param rng - the size of the steps.
    * @param paceMs - how long a caller waits before a group on average, so that faults find some on the way.
    */
   async submit({ groups, tenantCaps }: Plan, rng: Rng, paceMs = 0): Promise<void> {
@@ -72,12 +66,7 @@ export class BulkClient implements AsyncDisposable {
     await Promise.all(groups.map((group) => limit.run(() => submitOne(group))));
   }
 
-  /**
-   * Hands in one group.
-   * @param group - the group and its jobs.
-   * @param rng - the size of the steps.
-   * @param batchMin - the least size of a step.
-   */
+  /** Hands in one group. */
   async submitGroup({ input, jobs }: PlannedGroup, rng: Rng, batchMin = 1): Promise<void> {
     await this.#insist(() => this.service.createGroup(input));
     for (let from = 0; from < jobs.length; ) {
@@ -96,7 +85,6 @@ export class BulkClient implements AsyncDisposable {
 
   /**
    * Waits until these groups have ended; a store that does not answer is asked again.
-   * @param groups - which.
    * @param deadlineMs - how long.
    * @throws Error when one has not.
    */

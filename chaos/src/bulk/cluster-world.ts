@@ -54,10 +54,7 @@ export async function openClusterWorld(
   return { cluster, crew, client, ledger, ledgerPath, [Symbol.asyncDispose]: close };
 }
 
-/**
- * Where the masters of all shards are now.
- * @param cluster - see ClusterWorld.
- */
+/** Where the masters of all shards are now. */
 export async function mastersOf({ cluster }: ClusterWorld): Promise<readonly string[]> {
   const urls = new Set<string>();
   for (let shard = 0; shard < SHARDS; shard++) urls.add((await cluster.masterOf(keyOfShard(shard))).url);

@@ -20,7 +20,6 @@ export const FLAKY = 'flaky';
 
 /**
  * Counts the results of groups; of a flaky group it throws at the first try, in whichever process.
- * @param at - told of its steps.
  * @param marks - a folder where the first tries of flaky groups are remembered.
  */
 export const countingAggregator = (at: AtStep, marks: string): Aggregator<string, Counted> => ({

@@ -27,8 +27,6 @@ const PAGE = 1000;
 
 /**
  * Looks at everything.
- * @param plan - what was handed in.
- * @param client - looks into the store.
  * @param sources - the ledger, how long a lease lasts, and every Redis that holds keys.
  */
 export async function gatherEvidence(
@@ -64,10 +62,7 @@ export async function gatherEvidence(
   };
 }
 
-/**
- * Everything of a list that is read page by page.
- * @param read - the page of a cursor.
- */
+/** Everything of a list that is read page by page. */
 export async function allPages<T>(
   read: (cursor: string | undefined) => Promise<{ readonly items: readonly T[]; readonly cursor?: string }>,
 ): Promise<T[]> {

@@ -123,10 +123,7 @@ const own = (id: string): string => `${HOSTILE}/${id}`;
 const named = (value: unknown): string =>
   typeof value === 'string' ? JSON.stringify(value.slice(0, 20)) : typeof value;
 
-/**
- * All that the hostile tenant tries to hand in; nothing of it may be stored.
- * @param victim - the name of the other tenant.
- */
+/** All that the hostile tenant tries to hand in; nothing of it may be stored. */
 export function hostileInputs(victim: string): readonly Attack[] {
   const refused = (what: string, expected: string, call: Attack['call']): Attack => ({
     what,

@@ -40,10 +40,7 @@ export class HostileTenant {
   #over = false;
   #groups = 0;
 
-  /**
-   * @param engine - what it calls.
-   * @param rng - sizes and order.
-   */
+  /** @param engine - what it calls. */
   constructor(engine: BulkActionEngine, rng: Rng) {
     this.#engine = engine;
     this.#rng = rng;
@@ -56,24 +53,17 @@ export class HostileTenant {
 
   /**
    * Hands in huge groups, as heavy and as urgent as they can be, until told to stop; refused, it comes again at once.
-   * @param flood - see Flood.
    */
   async flood({ batch, callers }: Flood): Promise<void> {
     await Promise.all(Array.from({ length: callers }, () => this.#floodOn(batch)));
   }
 
-  /**
-   * Fills its queue to the brim once.
-   * @param batch - jobs of one call.
-   */
+  /** Fills its queue to the brim once. */
   async fill(batch: number): Promise<void> {
     while ((await this.#floodOnce(batch)) === 'accepted');
   }
 
-  /**
-   * Hands in everything that is to be refused, in any order.
-   * @param victim - the other tenant.
-   */
+  /** Hands in everything that is to be refused, in any order. */
   async attack(victim: string): Promise<void> {
     for (const { what, expected, call } of this.#rng.shuffle(hostileInputs(victim))) {
       this.attempts.push({ what, expected, got: await codeOf(() => call(this.#engine.service)) });

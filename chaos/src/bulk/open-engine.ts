@@ -25,10 +25,7 @@ export interface OpenEngine extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/**
- * Makes an engine on Redis; it is not started.
- * @param parts - see EngineParts.
- */
+/** Makes an engine on Redis; it is not started. */
 export function openEngine({
   redis,
   config,

@@ -83,11 +83,7 @@ const DEEDS: readonly (readonly [Deed, number])[] = [
   ['fails-always', 0.01],
 ];
 
-/**
- * Draws the work of a scenario: always the same for the same seed and size.
- * @param rng - where it is drawn.
- * @param size - how much.
- */
+/** Draws the work of a scenario: always the same for the same seed and size. */
 export function drawPlan(rng: Rng, { groups, jobs, ms, long, mixed }: PlanSize): Plan {
   const drawMs = () => (long && rng.chance(long.share) ? long.ms : rng.integer(...ms));
   return {
@@ -104,11 +100,7 @@ export function drawPlan(rng: Rng, { groups, jobs, ms, long, mixed }: PlanSize):
   };
 }
 
-/**
- * A job with what must come of it.
- * @param id - its id in the group.
- * @param script - what it does.
- */
+/** A job with what must come of it. */
 export function planJob(id: string, script: JobScript): PlannedJob {
   const dead = script.does === 'fails-always' || script.does === 'exits';
   return { id, script, ends: dead || script.does === 'refuses' ? 'FAILED' : 'COMPLETED', dead };

@@ -54,8 +54,6 @@ const ENDS_WITHIN_MS = 480_000;
 
 /**
  * Draws the plan of a run.
- * @param context - scale and randomness.
- * @param full - the size of the full run.
  * @param short - what is smaller in `npm test`.
  */
 export const planFor = ({ rng, scale }: ScenarioContext, full: PlanSize, short: Partial<PlanSize>): Plan =>
@@ -63,7 +61,6 @@ export const planFor = ({ rng, scale }: ScenarioContext, full: PlanSize, short: 
 
 /**
  * Plays a scenario: work is handed in while faults strike, until every job has ended; then quiet, and the judgement.
- * @param play - see Play.
  * @param context - the scenario's.
  */
 export async function runPlay(play: Play, context: ScenarioContext): Promise<Verdict[]> {
@@ -130,11 +127,7 @@ export function checkAll(
   ];
 }
 
-/**
- * A caller is refused with "try again later" and nothing else.
- * @param refusals - by code.
- * @param unclean - codes that no caller should meet.
- */
+/** A caller is refused with "try again later" and nothing else. */
 export const checkFront = (
   refusals: Readonly<Record<string, number>>,
   unclean: readonly string[],
@@ -156,10 +149,7 @@ interface Fire {
 
 /**
  * Hands the work in while faults strike, until all of it has ended.
- * @param storm - the faults.
- * @param world - what they strike, with the client that hands in.
  * @param context - the scenario's.
- * @param fire - see Fire.
  * @returns how many there were.
  */
 export async function underFire<W extends Pick<World, 'client'>>(

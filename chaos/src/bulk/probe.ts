@@ -21,7 +21,6 @@ const ENDS_WITHIN_MS = 60_000;
 
 /**
  * Measures how fast the workers are now.
- * @param client - hands the work in.
  * @param parts - name of the group, worker slots, how long it should take, the ledger, randomness for the steps, and what runs the jobs.
  */
 export async function measure(
@@ -44,10 +43,7 @@ export async function measure(
   return { group, perSecond: speedOf(ends) };
 }
 
-/**
- * I10: after the last fault the workers become as fast as before the first, without a restart.
- * @param recovery - what was measured.
- */
+/** I10: after the last fault the workers become as fast as before the first, without a restart. */
 export function checkLiveness({ probes, share, tookMs }: Recovery<Probe>): Verdict {
   const speeds = probes.map(({ perSecond }) => perSecond.toFixed(0));
   return {

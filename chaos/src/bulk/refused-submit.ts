@@ -14,11 +14,7 @@ export interface Attempt {
   readonly group: PlannedGroup;
 }
 
-/**
- * Hands in jobs of a group that does not exist yet: refused, it must not exist afterwards either.
- * @param client - hands them in.
- * @param id - of the group.
- */
+/** Hands in jobs of a group that does not exist yet: refused, it must not exist afterwards either. */
 export async function submitNewGroup(client: BulkClient, id: string): Promise<Attempt> {
   const jobs = [planJob('j0', { does: 'works', ms: 1 }), planJob('j1', { does: 'works', ms: 1 })];
   const code = await codeOf(() => client.service.addJobs(id, jobs.map(inputOf)));
@@ -27,9 +23,6 @@ export async function submitNewGroup(client: BulkClient, id: string): Promise<At
 
 /**
  * Hands in one batch after the other until one is refused; those before are in the ledger as acknowledged.
- * @param world - client and ledger.
- * @param id - of the group; it stays open.
- * @param batch - jobs of a batch, and what makes them large.
  * @returns how it was refused, and the group with the jobs that were acknowledged.
  */
 export async function submitUntilRefused(
@@ -54,8 +47,6 @@ export async function submitUntilRefused(
 
 /**
  * How many jobs a group has; one that does not exist has none.
- * @param client - asks.
- * @param group - the id of the group.
  * @throws what the store threw when it could not say.
  */
 export const registeredIn = (client: BulkClient, group: string): Promise<number> =>

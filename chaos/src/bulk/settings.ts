@@ -56,7 +56,6 @@ export interface JobLimits {
  * where a scenario has five seconds.
  * @param scale - 1 for the full run.
  * @param slots - jobs one worker process runs at once.
- * @param limits - see JobLimits.
  */
 export const bulkConfig = (
   scale: number,

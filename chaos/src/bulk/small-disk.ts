@@ -17,8 +17,6 @@ const ROOM_BYTES = 20_000;
 /**
  * Starts a Redis that can be left without disk space. It has to ignore SIGXFSZ, which would end it where a full disk only
  * fails its write; ignored signals are handed down by a shell and by nothing in Node.
- * @param folder - for the program that is started.
- * @param args - of Redis.
  */
 export function startOnSmallDisk(folder: string, args: readonly string[]): Promise<RedisServer> {
   const programs = join(folder, 'bin');
@@ -35,17 +33,11 @@ export function startOnSmallDisk(folder: string, args: readonly string[]): Promi
   }
 }
 
-/**
- * Leaves next to no room for what this Redis appends.
- * @param redis - started by startOnSmallDisk.
- */
+/** Leaves next to no room for what this Redis appends. */
 export const fillDisk = (redis: RedisServer): Promise<void> =>
   limitFiles(redis, largestFile(redis) + ROOM_BYTES);
 
-/**
- * Makes room again.
- * @param redis - see fillDisk.
- */
+/** Makes room again. */
 export const freeDisk = (redis: RedisServer): Promise<void> => limitFiles(redis, 'unlimited');
 
 async function limitFiles({ pid }: RedisServer, bytes: number | 'unlimited'): Promise<void> {

@@ -10,8 +10,6 @@ type Stepping = <T>(
 
 /**
  * A store that says where it is, for all that a worker process calls. What it stores is the store's that it stands before.
- * @param store - does the work.
- * @param at - told of steps.
  */
 export function steppedStore(store: BulkStore, at: AtStep): BulkStore {
   const { groups, views, deadLetters, once, wakeUps, upkeep, watch, instances } = store;

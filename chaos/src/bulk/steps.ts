@@ -73,7 +73,6 @@ const FAULTS_OVER = 'faults-over';
 
 /**
  * Draws at which steps processes die, and when.
- * @param rng - where it is drawn.
  * @param count - how many steps; all when there are not so many.
  */
 export function drawDeaths(rng: Rng, count: number): PlannedDeath[] {
@@ -86,25 +85,16 @@ export function drawDeaths(rng: Rng, count: number): PlannedDeath[] {
 /** What is done at a step. */
 export const deedOf = (step: Step): string => step.replace(/^(before|after) /, '');
 
-/**
- * The deaths that nobody has died yet.
- * @param brief - see DeathsBrief.
- */
+/** The deaths that nobody has died yet. */
 export function undied({ deaths, marks }: DeathsBrief): readonly PlannedDeath[] {
   const died = new Set(readdirSync(marks));
   return died.has(FAULTS_OVER) ? [] : deaths.filter(({ step }) => !died.has(encodeURIComponent(step)));
 }
 
-/**
- * Those of them that are due now.
- * @param brief - see DeathsBrief.
- */
+/** Those of them that are due now. */
 export const dueDeaths = (brief: DeathsBrief): readonly PlannedDeath[] => undied(brief).slice(0, DUE_AT_ONCE);
 
-/**
- * From now on nobody dies by plan.
- * @param brief - see DeathsBrief.
- */
+/** From now on nobody dies by plan. */
 export const endFaults = ({ marks }: DeathsBrief): void => writeFileSync(join(marks, FAULTS_OVER), '');
 
 /** Kills its own process at planned steps; each planned death happens in one process only. */
@@ -114,11 +104,7 @@ export class Killer {
   readonly #kill: () => void;
   readonly #times = new Map<Step, number>();
 
-  /**
-   * @param brief - see DeathsBrief.
-   * @param ledger - told of the death before it comes.
-   * @param kill - ends this process without a word.
-   */
+  /** @param kill - ends this process without a word. */
   constructor(brief: DeathsBrief, ledger: Ledger, kill = () => void process.kill(process.pid, 'SIGKILL')) {
     this.#brief = brief;
     this.#ledger = ledger;

@@ -49,7 +49,6 @@ const tryId = ({ job, attempt }: LedgerEntry) => `${job} ${attempt}`;
 
 /**
  * Reads what happened.
- * @param entries - the ledger.
  * @param leaseMs - how long a lease lasts.
  */
 export function testimonyOf(entries: readonly LedgerEntry[], leaseMs: number): Testimony {
@@ -122,10 +121,7 @@ export const keptItsLease = ({ how, answer }: Try): boolean =>
 export const isFinal = ({ status, jobStatus }: SettledTry): boolean =>
   status === 'accepted' && (jobStatus === 'COMPLETED' || jobStatus === 'FAILED');
 
-/**
- * Jobs that have begun and not ended, so far.
- * @param ledgerPath - the ledger.
- */
+/** Jobs that have begun and not ended, so far. */
 export function runningJobs(ledgerPath: string): string[] {
   const running = new Set<string>();
   for (const entry of readLedger(ledgerPath)) {

@@ -8,10 +8,7 @@ const KEPT_MAX = 20;
 /** What a settlement is made of that was sent before: as if its handler had come to a good end after all. */
 const forged = (settlement: Settlement): Settlement => ({ ...settlement, outcome: { kind: 'success' } });
 
-/**
- * An answer in words.
- * @param answer - of the store.
- */
+/** An answer in words. */
 export const answered = (
   answer: { readonly status: string; readonly jobStatus?: string | undefined } | undefined,
 ): string => [answer?.status, answer?.jobStatus].filter(Boolean).join(' ');
@@ -19,8 +16,6 @@ export const answered = (
 /**
  * A store that hears everything twice: each settlement again, at the same time, and behind it what an earlier try of its
  * job (and of others) had said, turned into a success. The ledger is told the answers; the engine gets those of the first.
- * @param store - does the work.
- * @param ledger - outside of it.
  */
 export function twiceToldStore(store: BulkStore, ledger: Ledger): BulkStore {
   const { leases } = store;

@@ -8,8 +8,6 @@ export const nameOf = ({ key, jobId }: { readonly key: string; readonly jobId: s
 
 /**
  * A store whose ledger is told which leases it gave, how they ended, whose results were added up, and what was repaired.
- * @param store - does the work.
- * @param ledger - outside of it.
  */
 export function witnessedStore(store: BulkStore, ledger: Ledger): BulkStore {
   const { groups, views, gate, upkeep, deadLetters, instances, once, wakeUps } = store;

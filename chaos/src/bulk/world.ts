@@ -46,7 +46,6 @@ export const EVERYSEC = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
 /**
  * Starts everything.
  * @param context - the scenario's.
- * @param parts - see WorldParts.
  */
 export async function openWorld({ folder }: ScenarioContext, parts: WorldParts): Promise<World> {
   const ledgerPath = join(folder, 'ledger');

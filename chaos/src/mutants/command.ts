@@ -98,7 +98,6 @@ function print(results: readonly MutantResult[]): void {
 
 /**
  * The program behind `npm run mutants`.
- * @param args - of its command line.
  * @returns its exit code: 1 when a protection was taken out unnoticed or a scenario is not green as it is, 2 when it was called wrongly.
  * @throws TypeError for an option that does not exist.
  */

@@ -23,7 +23,6 @@ export interface Mutant {
 
 /**
  * The file that processes read: the source itself, or the build of TypeScript.
- * @param mutant - of which its file counts.
  * @returns from the root of the repository.
  */
 export const fileRead = ({ file }: Pick<Mutant, 'file'>): string =>
@@ -31,8 +30,6 @@ export const fileRead = ({ file }: Pick<Mutant, 'file'>): string =>
 
 /**
  * Takes the protection out.
- * @param text - of the whole file.
- * @param mutant - what is taken out.
  * @returns the text without it.
  * @throws Error unless it is there exactly once: whoever moves or rewords a protection has to say where it is now.
  */
@@ -44,8 +41,6 @@ export function mutate(text: string, { name, file, takenOut, instead }: Mutant):
 
 /**
  * Where it is, for people.
- * @param text - of the whole file.
- * @param mutant - what is taken out.
  * @returns the number of the line, from 1.
  */
 export const lineOf = (text: string, { takenOut }: Pick<Mutant, 'takenOut'>): number =>

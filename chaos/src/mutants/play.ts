@@ -28,7 +28,6 @@ const LAST_WORDS = 600;
 
 /**
  * Plays a scenario in processes of its own, and in a folder of its own: what it writes down of itself must not pass for the result of a real run.
- * @param run - see Run.
  * @param name - of the mutant that all its processes are; as they are when none is given.
  */
 export async function play(run: Run, name?: string): Promise<Played> {

@@ -16,13 +16,7 @@ export interface MutantResult extends Mutant {
 
 const EVIDENCE_MAX = 160;
 
-/**
- * Whether a mutant was noticed: applied, and one of the invariants broke that must.
- * @param mutant - what was taken out.
- * @param played - its run.
- * @param source - the text of its file.
- * @param inVain - see MutantResult.
- */
+/** Whether a mutant was noticed: applied, and one of the invariants broke that must. */
 export const resultOf = (
   mutant: Mutant,
   played: Played,
@@ -41,10 +35,7 @@ const isExpected = (
   { breaks, says = '' }: Pick<Mutant, 'breaks' | 'says'>,
 ): boolean => breaks.includes(invariant) && evidence.includes(says);
 
-/**
- * The names of what broke, those that had to first.
- * @param result - of a mutant.
- */
+/** The names of what broke, those that had to first. */
 export const brokenNames = (result: MutantResult): string =>
   result.problem ??
   (expectedFirst(result)
@@ -52,10 +43,7 @@ export const brokenNames = (result: MutantResult): string =>
     .join('; ') ||
     'nothing');
 
-/**
- * What the checker of the invariant that had to break said.
- * @param result - of a mutant.
- */
+/** What the checker of the invariant that had to break said. */
 export function firstEvidence(result: MutantResult): string {
   const [first] = expectedFirst(result);
   const evidence = (first?.evidence ?? '').split('\n')[0] ?? '';
@@ -67,10 +55,7 @@ const expectedFirst = (result: MutantResult): readonly Verdict[] =>
     (one, other) => Number(isExpected(other, result)) - Number(isExpected(one, result)),
   );
 
-/**
- * Which run showed it.
- * @param result - of a mutant.
- */
+/** Which run showed it. */
 export const runName = ({ scenario, seed, full = false, inVain }: MutantResult): string =>
   `${scenario}, seed ${seed}${full ? ', full' : ''}${inVain.length > 0 ? ` (not by ${inVain.join(', ')})` : ''}`;
 
@@ -79,7 +64,6 @@ const code = (text: string): string => (text === '' ? 'nothing' : `\`${cell(text
 
 /**
  * The document: each protection, the line that was taken out, and what broke.
- * @param results - of all mutants.
  * @param red - runs that were not green with every protection in its place.
  */
 export function protectionsDocument(results: readonly MutantResult[], red: readonly string[]): string {

@@ -13,7 +13,6 @@ interface WitnessLine {
 /**
  * Changes a text and says so.
  * @param change - gives the changed text, or throws.
- * @param append - adds a line to the witness.
  * @returns the changed text.
  * @throws what `change` throws.
  */

@@ -33,12 +33,7 @@ export class Callers {
   /** Operations that were answered with a status URL, by key. */
   readonly #followed = new Map<string, Promise<void>>();
 
-  /**
-   * @param world - who is called.
-   * @param plan - what is sent.
-   * @param rng - to whom.
-   * @param metronome - says whether the machine keeps up.
-   */
+  /** @param world - who is called. */
   constructor(world: OrchestratorWorld, plan: Plan, rng: Rng, metronome: Metronome) {
     this.#world = world;
     this.#plan = plan;

@@ -5,10 +5,7 @@ import { some } from '../some.js';
 import { type Evidence, listed } from './evidence.js';
 import { STEPS } from './steps.js';
 
-/**
- * Whoever was told an outcome was told the one that is stored.
- * @param evidence - stores and ledger.
- */
+/** Whoever was told an outcome was told the one that is stored. */
 export function checkTold({ operations, testimony: { told } }: Evidence): Verdict {
   const wrong: string[] = [];
   const stored = new Map(operations.map(({ opId, outcome }) => [opId, outcome]));
@@ -32,7 +29,6 @@ const IN_TIME = 0.9;
 
 /**
  * I13: every status URL works, whoever is asked, and answers come within the budget.
- * @param evidence - stores and ledger.
  * @param isWhole - times are judged: a short run is one of many that share the machine.
  */
 export function checkAnswers({ plan, testimony: { told, waits } }: Evidence, isWhole: boolean): Verdict {
@@ -68,10 +64,7 @@ const CLEAN: readonly string[] = [
   '503 BACKEND_UNAVAILABLE',
 ];
 
-/**
- * A caller is refused with "try again later" and nothing else.
- * @param evidence - stores and ledger.
- */
+/** A caller is refused with "try again later" and nothing else. */
 export function checkRefusals({ testimony: { refusals, cuts } }: Evidence): Verdict {
   const isClean = (refusal: string) => CLEAN.some((clean) => refusal.endsWith(clean));
   return {
@@ -86,7 +79,6 @@ const REPAIRERS = ['finalizer', 'reaper', 'runner', 'watcher'] as const;
 
 /**
  * Who brought how many operations on that had stopped.
- * @param evidence - stores and ledger.
  * @param isWhole - each must have done so.
  */
 export function checkRepairs({ testimony: { repairs } }: Evidence, isWhole: boolean): Verdict {
@@ -99,11 +91,7 @@ export function checkRepairs({ testimony: { repairs } }: Evidence, isWhole: bool
   };
 }
 
-/**
- * Processes died at the steps that were planned.
- * @param evidence - stores and ledger.
- * @param isWhole - at every step there is.
- */
+/** Processes died at the steps that were planned. */
 export function checkKills({ plan, testimony: { kills } }: Evidence, isWhole: boolean): Verdict {
   const wanted = isWhole ? STEPS : [...new Set(plan.kills.map(({ step }) => step))];
   const missed = wanted.filter((step) => !kills.includes(step));

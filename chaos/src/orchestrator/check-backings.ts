@@ -6,7 +6,6 @@ import { TASKS } from './perform.js';
 /**
  * Exactly one effect: a batch that is done has one row per task, one that was aborted none twice; the operation completed exactly if the batch is
  * done, unless it was cancelled in that moment.
- * @param evidence - stores and ledger.
  */
 export function checkBatches({ operations, batches, effects }: Evidence): Verdict {
   const wrong: string[] = [];
@@ -36,10 +35,7 @@ export function checkBatches({ operations, batches, effects }: Evidence): Verdic
   };
 }
 
-/**
- * An errand was run where its operation says so, and what was forgotten was sent again.
- * @param evidence - stores and ledger.
- */
+/** An errand was run where its operation says so, and what was forgotten was sent again. */
 export function checkErrands({ plan, operations, errands }: Evidence): Verdict {
   const wrong: string[] = [];
   const forgotten = new Set(plan.commands.filter(({ payload }) => payload.forgotten).map(({ key }) => key));

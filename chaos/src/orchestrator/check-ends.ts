@@ -8,7 +8,6 @@ import { HOPELESS, type PlannedCommand } from './plan.js';
 
 /**
  * I1: every command was acknowledged and has exactly one operation, the one that all callers were told of; nothing else is there.
- * @param evidence - stores and ledger.
  */
 export function checkNoLoss({ plan, testimony, operations }: Evidence): Verdict {
   const wrong: string[] = [];
@@ -36,7 +35,6 @@ export function checkNoLoss({ plan, testimony, operations }: Evidence): Verdict 
 
 /**
  * I2: each operation ended exactly once, by steps that the state machine has, and its outcome never changed after that.
- * @param evidence - stores and ledger.
  */
 export function checkOneOutcome({ operations, changes }: Evidence): Verdict {
   const wrong: string[] = [];
@@ -73,10 +71,7 @@ function isLegal(before: Change | undefined, { from, to }: Change): boolean {
   return from === to ? !isEnd(from) : [...next, ...beyond].includes(to as OperationState);
 }
 
-/**
- * Every operation ended as its work and its route say, whatever died meanwhile.
- * @param evidence - stores and ledger.
- */
+/** Every operation ended as its work and its route say, whatever died meanwhile. */
 export function checkEnds({ plan, operations }: Evidence): Verdict {
   const wrong: string[] = [];
   const commands = new Map(plan.commands.map((command) => [command.key, command]));
@@ -115,10 +110,7 @@ function isExpected(command: PlannedCommand, operation: StoredOperation): boolea
 
 const isCancelled = ({ cancelAfterMs }: PlannedCommand): boolean => cancelAfterMs !== undefined;
 
-/**
- * I8: nothing is under way, nobody owns anything, nothing is left for the Finalizer.
- * @param evidence - stores and ledger.
- */
+/** I8: nothing is under way, nobody owns anything, nothing is left for the Finalizer. */
 export function checkNothingLeft({ operations, batches }: Evidence): Verdict {
   const count = (is: (operation: StoredOperation) => boolean) => operations.filter(is).length;
   const left = {

@@ -14,7 +14,6 @@ interface Partings {
 
 /**
  * I3: a handler ran at most once more than its operation was lost, retried or given back; at most once where the route says so.
- * @param evidence - stores and ledger.
  */
 export function checkExecutions({ operations, changes, testimony }: Evidence): Verdict {
   const wrong: string[] = [];
@@ -68,7 +67,6 @@ const isRefused = (change: Change, before: Change): boolean => change.refusals >
 /**
  * I4: what a run did for an owner that had lost the operation changes nothing: each result is that of a run that ended well in the process that
  * owned the operation when it ended, and each owner had a higher token than the one before.
- * @param evidence - stores and ledger.
  */
 export function checkStaleRefused({ operations, changes, testimony }: Evidence): Verdict {
   const wrong: string[] = [];

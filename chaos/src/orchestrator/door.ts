@@ -29,7 +29,6 @@ const WAIT_MAX_MS = 2000;
 /**
  * Lets callers in over HTTP: as little as it takes to submit, ask and cancel from another process. The controller of the package would load a
  * framework, which costs as much as everything else together whenever a killed process is replaced.
- * @param orchestrator - who answers.
  * @returns the server, listening at a free port of this machine.
  */
 export async function openDoor(orchestrator: OrchestratorService): Promise<Server> {

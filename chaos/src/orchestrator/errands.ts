@@ -12,19 +12,16 @@ export class ErrandBacking implements BackingAdapter {
   readonly kind = 'errand';
   readonly #database: Database;
 
-  /** @param database - where errands are. */
   constructor(database: Database) {
     this.#database = database;
   }
 
-  /** See BackingAdapter. */
   async submit({ opId, command }: Envelope): Promise<{ readonly kind: string; readonly ref: string }> {
     const { ms, forgotten } = command.payload as WorkPayload;
     await this.#database.query(SEND_ERRAND, [opId, ms, forgotten]);
     return { kind: this.kind, ref: opId };
   }
 
-  /** See BackingPort. */
   async look(operations: readonly BackedOperation[]): Promise<ReadonlyMap<OpId, BackingLook>> {
     type Row = { readonly opId: OpId; readonly cancelled: boolean; readonly done: boolean };
     const opIds = operations.map(({ opId }) => opId);
@@ -37,7 +34,6 @@ export class ErrandBacking implements BackingAdapter {
     return looks;
   }
 
-  /** See BackingPort. */
   async cancel({ opId }: { readonly opId: OpId }): Promise<void> {
     await this.#database.query(CANCEL_ERRAND, [opId]);
   }

@@ -116,11 +116,7 @@ const EFFECTS = 'SELECT op_id AS "opId", task FROM effect ORDER BY seq';
 const ERRANDS = `
   SELECT op_id::text AS "opId", cancelled, (SELECT count(*)::int FROM errand_sent s WHERE s.op_id = e.op_id) AS sent FROM errand e`;
 
-/**
- * Looks at everything.
- * @param plan - what was asked for.
- * @param sources - where PostgreSQL and the ledger are.
- */
+/** Looks at everything. */
 export async function gatherEvidence(
   plan: Plan,
   { url, ledgerPath }: { readonly url: string; readonly ledgerPath: string },
@@ -149,10 +145,7 @@ export async function gatherEvidence(
 
 const TELLING: readonly string[] = ['answered', 'looked', 'cancel-answered'] satisfies Told['by'][];
 
-/**
- * Reads what happened.
- * @param entries - the ledger.
- */
+/** Reads what happened. */
 export function testimonyOf(entries: readonly LedgerEntry[]): Testimony {
   const of = (kind: string) => entries.filter((entry) => entry.kind === kind);
   const runsOf = (kind: string) => new Map(of(kind).map((entry) => [String(entry.run), entry]));
@@ -197,10 +190,7 @@ export function testimonyOf(entries: readonly LedgerEntry[]): Testimony {
   };
 }
 
-/**
- * Groups what belongs to operations by them.
- * @param items - in any order, which stays.
- */
+/** Groups what belongs to operations by them. */
 export function byOperation<T extends { readonly opId: string }>(items: readonly T[]): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {
@@ -211,10 +201,7 @@ export function byOperation<T extends { readonly opId: string }>(items: readonly
   return groups;
 }
 
-/**
- * Counts in words.
- * @param counts - by name.
- */
+/** Counts in words. */
 export const listed = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)
     .map(([name, count]) => `${name} × ${count}`)

@@ -65,7 +65,6 @@ export class Faults {
   #frozen: number | undefined;
 
   /**
-   * @param world - what is struck.
    * @param rng - where and when.
    * @param scale - how often.
    */
@@ -75,10 +74,7 @@ export class Faults {
     this.#scale = scale;
   }
 
-  /**
-   * Strikes until then; resolves when PostgreSQL runs and nobody is frozen.
-   * @param untilAt - by the clock of the machine.
-   */
+  /** Strikes until then; resolves when PostgreSQL runs and nobody is frozen. */
   async strike(untilAt: number): Promise<void> {
     const leftMs = () => Math.max(0, untilAt - Date.now());
     const pause = async (ms: number) => {

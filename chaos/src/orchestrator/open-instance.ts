@@ -31,10 +31,7 @@ const CONNECTIONS_BESIDE = 5;
 const BACKOFF_BASE_MS = 100;
 const BACKOFF_MAX_MS = 400;
 
-/**
- * Makes the instance of one process; nothing is started.
- * @param brief - where PostgreSQL, the plan and the ledger are.
- */
+/** Makes the instance of one process; nothing is started. */
 export function openInstance(brief: InstanceBrief): Instance {
   const { timing, beginsAt, marks } = brief;
   const { kills } = JSON.parse(readFileSync(brief.plan, 'utf8')) as Plan;

@@ -20,10 +20,6 @@ export class Performer {
   readonly #at: AtStep;
   #runs = 0;
 
-  /**
-   * @param ledger - told of every run.
-   * @param at - told where a run is.
-   */
   constructor(ledger: Ledger, at: AtStep) {
     this.#ledger = ledger;
     this.#at = at;

@@ -66,11 +66,7 @@ const REFUSED_AT_ONCE = 4;
 /** Deaths are planned for this part of the time: what follows must be long enough for every step to be reached. */
 const KILLS_UNTIL = 0.7;
 
-/**
- * Draws a run: always the same for the same seed and size.
- * @param rng - where it is drawn.
- * @param size - how much.
- */
+/** Draws a run: always the same for the same seed and size. */
 export function drawPlan(rng: Rng, size: PlanSize): Plan {
   const draw = rng.fork('commands');
   const gapMs = size.arrivalMs / size.commands;

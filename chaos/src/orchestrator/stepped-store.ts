@@ -4,11 +4,7 @@ import type { Step } from './steps.js';
 /** Told of each step before it is made, or after. */
 export type AtStep = (step: Step, opId?: string) => void;
 
-/**
- * A store that says where it is. What it stores is the store's that it stands before.
- * @param store - does the work.
- * @param at - told of steps.
- */
+/** A store that says where it is. What it stores is the store's that it stands before. */
 export function steppedStore(store: OperationStore, at: AtStep): OperationStore {
   const { views, notices } = store;
   return {

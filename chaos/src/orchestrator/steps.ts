@@ -55,16 +55,11 @@ export interface KillerParts {
 export class Killer {
   readonly #parts: KillerParts;
 
-  /** @param parts - see KillerParts. */
   constructor(parts: KillerParts) {
     this.#parts = parts;
   }
 
-  /**
-   * The process has come to a step: it may be its last.
-   * @param step - which.
-   * @param opId - of which operation, where there is one.
-   */
+  /** The process has come to a step: it may be its last. */
   readonly at = (step: Step, opId?: string): void => {
     const { kills, beginsAt, marks, ledger } = this.#parts;
     const sinceMs = Date.now() - beginsAt;

@@ -41,7 +41,6 @@ const BEGINS_IN_MS = 1500;
 /**
  * Starts everything.
  * @param context - the scenario's.
- * @param plan - what is asked for, and who dies where.
  * @param scale - how many of each.
  */
 export async function openOrchestratorWorld(

@@ -30,8 +30,6 @@ export const CHANGE_ACCOUNT = 'UPDATE account SET changes = changes + 1 WHERE na
 /**
  * Changes accounts one after the other. Whoever does so in another order at the same time meets this in a deadlock, and whoever has changed one
  * since the transaction began makes it fail where it is SERIALIZABLE.
- * @param tx - of the task.
- * @param names - in this order.
  */
 export async function changeAccounts(tx: Queryable, names: readonly string[]): Promise<void> {
   for (const [at, name] of names.entries()) {
@@ -40,11 +38,7 @@ export async function changeAccounts(tx: Queryable, names: readonly string[]): P
   }
 }
 
-/**
- * Every account was changed once by each task that is done and changes it, however often those were run.
- * @param evidence - store and ledger.
- * @param changes - of the accounts by name, as they are stored.
- */
+/** Every account was changed once by each task that is done and changes it, however often those were run. */
 export function checkAccounts(
   { plan, tasks }: Pick<Evidence, 'plan' | 'tasks'>,
   changes: ReadonlyMap<string, number>,

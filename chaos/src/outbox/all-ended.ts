@@ -10,7 +10,6 @@ export const ENDED = `
 
 /**
  * How long it takes until so many batches have ended, and nothing of them is left to count; as long as was waited when that does not come.
- * @param url - where PostgreSQL is.
  * @param batches - how many.
  * @param withinMs - how long to wait.
  */

@@ -1,10 +1,6 @@
 import pg from 'pg';
 
-/**
- * Asks PostgreSQL something, past everything that is tested.
- * @param url - where it is.
- * @param ask - gets a connection of its own.
- */
+/** Asks PostgreSQL something, past everything that is tested. */
 export async function asking<T>(url: string, ask: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: url,

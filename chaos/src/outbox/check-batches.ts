@@ -5,7 +5,6 @@ import { taskName, tasksOf, wanted } from './plan.js';
 
 /**
  * I1: what was acknowledged exists once, under the id that callers were told, with all its tasks; what a caller rolled back does not exist.
- * @param evidence - store and ledger.
  */
 export function checkNoLoss({ plan, testimony, batches, tasks, orders }: Evidence): Verdict {
   const wrong: string[] = [];
@@ -62,7 +61,6 @@ function strangers({
 
 /**
  * I2: each end of each batch was told once, as what it was, after the effects of all its tasks. A batch that nobody retries ends once.
- * @param evidence - store and ledger.
  */
 export function checkEndedOnce({ plan, batches, tasks, ends, moves }: Evidence): Verdict {
   const wrong: string[] = [];
@@ -92,10 +90,7 @@ export function checkEndedOnce({ plan, batches, tasks, ends, moves }: Evidence):
   };
 }
 
-/**
- * I8: nothing is under way, nothing is left to count.
- * @param evidence - store and ledger.
- */
+/** I8: nothing is under way, nothing is left to count. */
 export function checkNothingLeft({ batches, tasks, ticks }: Evidence): Verdict {
   const count = (status: string) => [...tasks.values()].filter((task) => task.status === status).length;
   const [processing, ready] = [count('PROCESSING'), count('READY')];
@@ -107,10 +102,7 @@ export function checkNothingLeft({ batches, tasks, ticks }: Evidence): Verdict {
   };
 }
 
-/**
- * A caller is refused with "try again later" and nothing else.
- * @param evidence - store and ledger.
- */
+/** A caller is refused with "try again later" and nothing else. */
 export function checkRefusals({ testimony: { refusals } }: Evidence): Verdict {
   const clean = ['BACKEND_UNAVAILABLE', 'COMMIT_UNKNOWN', 'TX_TIMEOUT'];
   return {

@@ -32,7 +32,6 @@ function askedTasks(evidence: Pick<Evidence, 'plan' | 'tasks' | 'moves'>): Asked
 /**
  * Exactly once: every transactional task that is done has one row, written by the run whose result is recorded; every other has none, whatever
  * it had written when it failed or was cancelled.
- * @param evidence - store and ledger.
  */
 export function checkOneRowEach(evidence: Evidence): Verdict {
   const wrong: string[] = [];
@@ -66,7 +65,6 @@ export function checkOneRowEach(evidence: Evidence): Verdict {
 /**
  * I12: a task starts only after its predecessors, as its join wants. Every run, whatever became of it, was given the recorded results
  * of those that it needed, and every row was written where all of theirs were to be seen.
- * @param evidence - store and ledger.
  */
 export function checkOrder(evidence: Evidence): Verdict {
   const { effects, testimony } = evidence;
@@ -146,7 +144,6 @@ function chargedAttempts({ stored, does }: AskedTask): number | undefined {
 /**
  * I3: a task that ended by itself ran at least once and at most as often as it was given out, one that was skipped never; only its own failures cost
  * attempts, and what is recorded is a run that ended well.
- * @param evidence - store and ledger.
  */
 export function checkRuns(evidence: Evidence): Verdict {
   const { testimony } = evidence;
@@ -186,7 +183,6 @@ export function checkRuns(evidence: Evidence): Verdict {
 /**
  * I4: what a run did under a claim that was taken away changes nothing. Runs that were frozen past their lease ended in
  * vain when they woke.
- * @param evidence - store and ledger.
  */
 export function checkStaleRefused({ tasks, testimony }: Evidence): Verdict {
   const runs = byName(testimony.runs);

@@ -8,7 +8,6 @@ import type { PlannedTask } from './shapes.js';
 /**
  * Every batch and every task ended as their scripts and joins say: by the whole DAG, and one by one by the recorded ends of what each
  * waited for.
- * @param evidence - store and ledger.
  */
 export function checkEnds(evidence: Evidence): Verdict {
   const again = reopened(evidence);
@@ -96,7 +95,6 @@ function unfounded(bizKey: string, planned: readonly PlannedTask[], tasks: Evide
 /**
  * What is noted beside the states agrees with them: each batch's tasks by state, results of what is done and nothing else, errors and dead
  * letters of what failed.
- * @param evidence - store and ledger.
  */
 export function checkRecords({ batches, tasks }: Evidence): Verdict {
   const wrong: string[] = [];

@@ -32,10 +32,7 @@ const OF_TASKS: Readonly<Record<string, (task: EndedTask) => boolean>> = {
   cancelled: ({ state }) => state === 'CANCELLED',
 };
 
-/**
- * Every feature of DAGs occurred: one that did not proves nothing.
- * @param evidence - store and ledger.
- */
+/** Every feature of DAGs occurred: one that did not proves nothing. */
 export function checkFeatures(evidence: Evidence): Verdict {
   const { plan, tasks, batches, moves, testimony } = evidence;
   const ended = wanted(plan).flatMap((batch) =>

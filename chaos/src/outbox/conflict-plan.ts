@@ -35,11 +35,7 @@ const PROBE = 'probe';
 const PROBE_MS = 100;
 const PAIRED = 'chain';
 
-/**
- * Draws the work of the scenario: batches whose tasks change the same accounts in whatever order.
- * @param rng - where it is drawn.
- * @param size - how much.
- */
+/** Draws the work of the scenario: batches whose tasks change the same accounts in whatever order. */
 export function drawConflictPlan(rng: Rng, size: ConflictSize): ConflictPlan {
   const { others: dags } = drawDags(rng.fork('dags'));
   const writer = new ScriptWriter(rng.fork('scripts'), size.ms);
@@ -78,11 +74,7 @@ export function drawConflictPlan(rng: Rng, size: ConflictSize): ConflictPlan {
   };
 }
 
-/**
- * Easy work that nothing but the slots holds back.
- * @param bizKey - of the batch.
- * @param plan - which has its DAG.
- */
+/** Easy work that nothing but the slots holds back. */
 export function probeBatch(bizKey: string, { dags }: Plan): PlannedBatch {
   const tasks = dags.find(({ name }) => name === PROBE)?.tasks ?? [];
   const script: TaskScript = { does: 'works', ms: PROBE_MS, writes: 'last', heedless: false };

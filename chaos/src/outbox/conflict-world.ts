@@ -31,7 +31,6 @@ const BEGINS_IN_MS = 500;
 /**
  * Starts everything but those who push.
  * @param context - the scenario's.
- * @param plan - what they ask for, with all DAGs.
  * @param scale - how many of each.
  */
 export async function openConflictWorld(

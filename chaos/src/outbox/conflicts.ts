@@ -20,11 +20,7 @@ export class Conflicts {
   #freezes = 0;
   #deafWindows = 0;
 
-  /**
-   * @param world - what is struck.
-   * @param rng - which accounts the outside client takes.
-   * @param scale - how often.
-   */
+  /** @param scale - how often. */
   constructor(world: ConflictWorld, rng: Rng, scale: ConflictScale) {
     this.#world = world;
     this.#scale = scale;
@@ -43,7 +39,6 @@ export class Conflicts {
 
   /**
    * Brings everything about while batches arrive; resolves when PostgreSQL runs, hints arrive and the pairs are started.
-   * @param pairs - of batches that are started side by side.
    */
   async strike(pairs: readonly CrossedPair[]): Promise<void> {
     let isOn = true;
@@ -98,9 +93,6 @@ function conflictsMet(
 /**
  * A fault that never happened proves nothing. Conflicts at the very end of a try are told, and need not occur: what is left of the time for them
  * is short.
- * @param tally - what was done.
- * @param evidence - of what the handlers met.
- * @param entries - the ledger.
  */
 export function checkConflictsHappened(
   tally: Readonly<Record<string, number>>,
@@ -126,11 +118,7 @@ export function checkConflictsHappened(
   };
 }
 
-/**
- * Conflicts cost no attempt: a task that met one was charged for what its own script does, and no more.
- * @param evidence - store and ledger.
- * @param entries - the ledger.
- */
+/** Conflicts cost no attempt: a task that met one was charged for what its own script does, and no more. */
 export function checkConflictsFree(
   { plan, tasks, testimony }: Pick<Evidence, 'plan' | 'tasks' | 'testimony'>,
   entries: readonly LedgerEntry[],

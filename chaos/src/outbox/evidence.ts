@@ -117,11 +117,7 @@ const ENDS = 'SELECT batch AS "bizKey", status, effects FROM batch_end ORDER BY 
 const MOVES =
   'SELECT batch AS "bizKey", from_status AS "from", to_status AS "to" FROM batch_move ORDER BY seq';
 
-/**
- * Looks at everything.
- * @param plan - what was asked for.
- * @param sources - where PostgreSQL and the ledger are.
- */
+/** Looks at everything. */
 export async function gatherEvidence(
   plan: Plan,
   { url, ledgerPath }: { readonly url: string; readonly ledgerPath: string },
@@ -135,12 +131,7 @@ export async function gatherEvidence(
   );
 }
 
-/**
- * Looks at everything, in a database of any kind.
- * @param plan - what was asked for.
- * @param all - gives the rows of a statement.
- * @param ledgerPath - where the ledger is.
- */
+/** Looks at everything, in a database of any kind. */
 export async function readEvidence(
   plan: Plan,
   all: <R extends object>(sql: string) => Promise<readonly R[]>,
@@ -165,10 +156,7 @@ export async function readEvidence(
   };
 }
 
-/**
- * Reads what happened.
- * @param entries - the ledger.
- */
+/** Reads what happened. */
 export function testimonyOf(entries: readonly LedgerEntry[]): Testimony {
   const of = (kind: string) => entries.filter((entry) => entry.kind === kind);
   const ends = new Map(of('ended').map((entry) => [String(entry.run), entry]));
@@ -240,20 +228,14 @@ export function byName<T extends { readonly name: string }>(
   return groups;
 }
 
-/**
- * The batches that were ended and run again.
- * @param evidence - how their states changed.
- */
+/** The batches that were ended and run again. */
 export const reopened = ({ moves }: Pick<Evidence, 'moves'>): ReadonlySet<string> =>
   new Set(moves.filter(({ to }) => to === 'RUNNING').map(({ bizKey }) => bizKey));
 
 /** Whether two values of JSON are the same. */
 export const isSame = (one: unknown, other: unknown): boolean => isDeepStrictEqual(one, other);
 
-/**
- * How often each name is there.
- * @param names - with repetitions.
- */
+/** How often each name is there. */
 export function counted(names: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;

@@ -19,8 +19,6 @@ type Seen = 'success' | 'end' | 'nothing';
 /**
  * How the tasks of a batch end, by what they do and what they wait for. Where a batch fails, a task may also be cancelled before it gets there.
  * @param tasks - parents before children, added tasks behind the one that adds them.
- * @param scripts - what each does.
- * @param isMended - whether what could be repaired has been.
  */
 export function expectedOutcome(
   tasks: readonly PlannedTask[],
@@ -55,7 +53,6 @@ function endOf(
 
 /**
  * Whether a task can start after the ends of what it waits for.
- * @param task - its join.
  * @param seen - what it sees of them; those that are not there are not waited for.
  */
 export function chanceOf(
@@ -77,12 +74,7 @@ function seenAs({ onFailure = 'fail' }: PlannedTask, status: string): Seen {
   return ({ fail: 'nothing', skip: 'end', continue: 'success' } as const)[onFailure];
 }
 
-/**
- * What the tasks of a batch see of each other by the states in the store.
- * @param bizKey - of the batch.
- * @param planned - its tasks.
- * @param tasks - all that are stored.
- */
+/** What the tasks of a batch see of each other by the states in the store. */
 export const seenInStore = (
   bizKey: string,
   planned: readonly PlannedTask[],

@@ -61,7 +61,6 @@ export class Faults {
   #frozen: number | undefined;
 
   /**
-   * @param world - what is struck.
    * @param rng - where and when.
    * @param scale - how often.
    */

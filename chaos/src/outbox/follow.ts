@@ -30,9 +30,7 @@ export class Stopped extends Error {}
 
 /**
  * Calls until it is answered; the ledger is told of every refusal.
- * @param call - what is asked.
  * @param parts - ledger, and how many calls at once.
- * @param bizKey - of which batch.
  * @throws Stopped.
  */
 export async function untilAnswered<T>(
@@ -55,9 +53,6 @@ export async function untilAnswered<T>(
 /**
  * Does to a batch what its story says. Several processes do, at the same time and over again when they were killed: each must be able to
  * come too late. The ledger is told when nothing is left to do.
- * @param batch - which.
- * @param id - of the batch.
- * @param parts - with what.
  * @throws Stopped.
  */
 export async function follow(batch: PlannedBatch, id: string, parts: FollowParts): Promise<void> {

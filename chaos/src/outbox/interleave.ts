@@ -17,7 +17,6 @@ const withoutBound = <T>(call: () => Promise<T>): Promise<T> => call();
 /**
  * Starts two batches in transactions side by side. The first one gets the lower id, and is committed when those who poll have found and done
  * the second: whoever remembers up to which id it has looked would never find the first.
- * @param pair - both.
  * @param opened - an outbox of this process; its ledger is told of each answer.
  */
 export async function startCrossed(
@@ -53,12 +52,7 @@ export async function startCrossed(
   acknowledge(late, first);
 }
 
-/**
- * Batches with lower ids than others were committed after those had run, and ran all the same.
- * @param evidence - the store.
- * @param entries - the ledger.
- * @param pairs - those that were started side by side.
- */
+/** Batches with lower ids than others were committed after those had run, and ran all the same. */
 export function checkCrossed(
   { batches, testimony }: Pick<Evidence, 'batches' | 'testimony'>,
   entries: readonly LedgerEntry[],

@@ -26,18 +26,11 @@ export const HINT_SWITCH = `
 const SWITCH = 'UPDATE hint_switch SET deaf = $1';
 const SWALLOWED = 'SELECT CASE WHEN is_called THEN last_value ELSE 0 END::int AS count FROM hint_swallowed';
 
-/**
- * Lets hints be lost, or no more.
- * @param url - where PostgreSQL is.
- * @param deaf - whether they are.
- */
+/** Lets hints be lost, or no more. */
 export const loseHints = (url: string, deaf: boolean): Promise<unknown> =>
   asking(url, (client) => client.query(SWITCH, [deaf]));
 
-/**
- * How many hints were lost so far.
- * @param url - where PostgreSQL is.
- */
+/** How many hints were lost so far. */
 export const hintsLost = (url: string): Promise<number> =>
   asking(url, async (client) => (await client.query<{ count: number }>(SWALLOWED)).rows[0]?.count ?? 0);
 

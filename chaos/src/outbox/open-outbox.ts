@@ -24,11 +24,7 @@ const CONNECTIONS_BESIDE = 4;
 /** As short as makes a failed try be over within a scenario. */
 const BACKOFF_MS = 100;
 
-/**
- * Makes the outbox of one process; nothing is started.
- * @param brief - where PostgreSQL, the plan and the ledger are.
- * @param poll - whether it runs tasks.
- */
+/** Makes the outbox of one process; nothing is started. */
 export function openOutbox(brief: OutboxBrief, poll: boolean): OpenedOutbox {
   const { url, strict = false, slots = SLOTS } = brief;
   const database = new (strict ? StrictDatabase : PgDatabase)({
@@ -40,12 +36,7 @@ export function openOutbox(brief: OutboxBrief, poll: boolean): OpenedOutbox {
   return openOutboxOn(database, brief, { poll, concurrency: slots });
 }
 
-/**
- * Makes the outbox of one process on a database of any kind; nothing is started.
- * @param database - closed with the outbox.
- * @param brief - where the plan and the ledger are.
- * @param options - further ones of the outbox.
- */
+/** Makes the outbox of one process on a database of any kind; nothing is started. */
 export function openOutboxOn(
   database: Database,
   brief: Omit<OutboxBrief, 'url' | 'beginsAt'>,
@@ -74,7 +65,6 @@ export function openOutboxOn(
 /**
  * Starts it as the work of a child process: says `up` to the parent when it has started, drains on SIGTERM, and does not
  * outlive its parent. One that cannot start (PostgreSQL is away) ends, and its parent tries again.
- * @param opened - what is started.
  */
 export async function serveParent({ outbox, ledger, close }: OpenedOutbox): Promise<void> {
   process.on('disconnect', () => process.exit(1));
@@ -92,11 +82,7 @@ export async function serveParent({ outbox, ledger, close }: OpenedOutbox): Prom
   process.send?.('up');
 }
 
-/**
- * A planned DAG as the outbox is told of it.
- * @param dag - as it was drawn.
- * @param performer - runs its tasks.
- */
+/** A planned DAG as the outbox is told of it. */
 export function definitionOf(dag: PlannedDag, performer: Performer): DagDefinition {
   const defined = dag.tasks.filter(({ addedBy }) => addedBy === undefined);
   const isDefined = (key: string) => defined.some((other) => other.key === key);

@@ -31,11 +31,7 @@ export class OutsideClient {
   #met = 0;
   #deadlocked = 0;
 
-  /**
-   * @param url - where PostgreSQL is.
-   * @param rng - which accounts.
-   * @param accounts - how many there are.
-   */
+  /** @param accounts - how many there are. */
   constructor(url: string, rng: Rng, accounts: number) {
     this.#names = accountNames(accounts);
     this.#url = url;
@@ -52,10 +48,7 @@ export class OutsideClient {
     return this.#deadlocked;
   }
 
-  /**
-   * Meddles until it is told to end.
-   * @param isOn - whether to go on.
-   */
+  /** Meddles until it is told to end. */
   async meddle(isOn: () => boolean): Promise<void> {
     while (isOn()) {
       const client = new pg.Client({

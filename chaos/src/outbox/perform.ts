@@ -30,15 +30,11 @@ const EXIT_WITHIN_MS = 5;
 /** The mark after which no process ends itself any more. */
 export const FAULTS_OVER = 'faults-over';
 
-/**
- * The mark that what makes tasks of a batch fail has been repaired.
- * @param bizKey - of the batch.
- */
+/** The mark that what makes tasks of a batch fail has been repaired. */
 export const mendedMark = (bizKey: string): string => `mended-${bizKey}`;
 
 /**
  * The condition of a task: nothing before it says that it is not wanted.
- * @param key - of the task.
  * @param inputs - results of what it depends on; `{ error }` of what failed.
  */
 export const isWanted = (key: string, inputs: Readonly<Record<string, unknown>>): boolean =>
@@ -52,10 +48,6 @@ export class Performer {
   readonly #marks: string;
   #runs = 0;
 
-  /**
-   * @param ledger - told of every run.
-   * @param marks - the folder where ends of processes are remembered.
-   */
   constructor(ledger: Ledger, marks: string) {
     this.#ledger = ledger;
     this.#marks = marks;

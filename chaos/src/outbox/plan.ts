@@ -47,11 +47,7 @@ const EXITS: ReadonlyMap<number, Deed> = new Map([
 /** Some batches in so many fail, are aborted, are retried. */
 const STORY_EVERY = 11;
 
-/**
- * Draws the work of a scenario: always the same for the same seed and size.
- * @param rng - where it is drawn.
- * @param size - how much.
- */
+/** Draws the work of a scenario: always the same for the same seed and size. */
 export function drawPlan(rng: Rng, { tasks, ms, arrivalMs }: PlanSize): Plan {
   const { wide, others } = drawDags(rng.fork('dags'));
   const writer = new ScriptWriter(rng, ms);
@@ -86,11 +82,7 @@ export const wanted = ({ batches }: Plan): readonly PlannedBatch[] =>
 export const storied = (plan: Plan): readonly PlannedBatch[] =>
   wanted(plan).filter(({ story }) => story?.mends !== undefined || story?.abortAfterMs !== undefined);
 
-/**
- * The tasks of a batch, those that are added to it included.
- * @param plan - all DAGs.
- * @param batch - which.
- */
+/** The tasks of a batch, those that are added to it included. */
 export const tasksOf = ({ dags }: Plan, { dag }: Pick<PlannedBatch, 'dag'>): readonly PlannedTask[] =>
   dags.find(({ name }) => name === dag)?.tasks ?? [];
 

@@ -63,10 +63,7 @@ export class ScriptWriter {
   readonly #taken = new Set<string>();
   #failures = 0;
 
-  /**
-   * @param rng - where they are drawn.
-   * @param ms - shortest and longest task.
-   */
+  /** @param ms - shortest and longest task. */
   constructor(rng: Rng, ms: readonly [number, number]) {
     this.#rng = rng;
     this.#ms = ms;
@@ -74,8 +71,6 @@ export class ScriptWriter {
 
   /**
    * Draws the scripts of one batch.
-   * @param dag - of the batch.
-   * @param story - what becomes of it.
    * @param exits - how its first task ends its process, if it does.
    */
   write(dag: PlannedDag, story: Story, exits: Deed | undefined): Record<string, TaskScript> {
@@ -139,9 +134,6 @@ const exiting = (script: TaskScript, does: Deed): TaskScript => ({
   writes: 'first',
 });
 
-/**
- * Whether a task fails for good.
- * @param script - what it does.
- */
+/** Whether a task fails for good. */
 export const isFailing = (script: TaskScript | undefined): boolean =>
   script?.does === 'fails-at-once' || script?.does === 'fails-always';

@@ -46,7 +46,6 @@ export const ROOT = 't0';
 
 /**
  * Draws DAGs of every shape: those that need all to succeed, and those with every join, policy and condition.
- * @param rng - where they are drawn.
  */
 export function drawDags(rng: Rng): DrawnDags {
   const mixed = (number: number) => decorated(rng, `mixed-${number}`, (own) => web(own, own.integer(6, 10)));

@@ -15,12 +15,7 @@ export interface Probe {
 
 const ENDS_WITHIN_MS = 60_000;
 
-/**
- * Measures how fast the processes are now.
- * @param bizKey - of the batch that is started for it.
- * @param opened - an outbox of this process.
- * @param ledgerPath - where the ledger is.
- */
+/** Measures how fast the processes are now. */
 export async function measure(bizKey: string, opened: OpenedOutbox, ledgerPath: string): Promise<Probe> {
   const { outbox, ledger, plan } = opened;
   const batch = probeBatch(bizKey, plan);
@@ -41,8 +36,6 @@ export async function measure(bizKey: string, opened: OpenedOutbox, ledgerPath: 
 
 /**
  * I10: after the last fault the processes become as fast as before the first, and none of them had to be started again for that.
- * @param recovery - what was measured.
- * @param deaths - processes that ended before they were asked to.
  */
 export function checkLiveness({ probes, share, tookMs }: Recovery<Probe>, deaths: number): Verdict {
   const speeds = probes.map(({ perSecond }) => perSecond.toFixed(0));

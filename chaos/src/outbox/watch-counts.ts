@@ -60,10 +60,7 @@ export interface CountsSeen {
   readonly wrong: readonly string[];
 }
 
-/**
- * Looks once at every count.
- * @param url - where PostgreSQL is.
- */
+/** Looks once at every count. */
 export const lookAtCounts = (url: string): Promise<CountsSeen> =>
   asking(url, async (client) => {
     type Row = { readonly looked: number; readonly wrong: readonly string[] };
@@ -78,11 +75,7 @@ export const lookAtCounts = (url: string): Promise<CountsSeen> =>
     };
   });
 
-/**
- * Looks over and over at what is counted while batches run, whatever is done to those who count.
- * @param url - where PostgreSQL is.
- * @param over - ends the looking.
- */
+/** Looks over and over at what is counted while batches run, whatever is done to those who count. */
 export async function watchCounts(url: string, over: AbortSignal): Promise<CountsSeen> {
   let seen: CountsSeen = { looks: 0, tasks: 0, batches: 0, wrong: [] };
   while (!over.aborted) {
@@ -99,10 +92,7 @@ export async function watchCounts(url: string, over: AbortSignal): Promise<Count
   return seen;
 }
 
-/**
- * Whatever is counted is what edges and states say, at every moment.
- * @param seen - by all looks.
- */
+/** Whatever is counted is what edges and states say, at every moment. */
 export const checkCounts = ({ looks, tasks, batches, wrong }: CountsSeen): Verdict => ({
   invariant: 'counts are right at every look',
   held: wrong.length === 0 && tasks > 0 && batches > 0,

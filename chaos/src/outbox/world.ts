@@ -37,7 +37,6 @@ const BEGINS_IN_MS = 1500;
 /**
  * Starts everything.
  * @param context - the scenario's.
- * @param plan - what the pushers ask for.
  * @param scale - how many of each.
  */
 export async function openOutboxWorld(
@@ -82,10 +81,7 @@ export async function openOutboxWorld(
   }
 }
 
-/**
- * Makes the tables of the outbox and those of the user.
- * @param url - where PostgreSQL is.
- */
+/** Makes the tables of the outbox and those of the user. */
 export async function createTables(url: string): Promise<void> {
   const database = new PgDatabase({ url });
   try {

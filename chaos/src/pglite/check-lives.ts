@@ -15,8 +15,6 @@ const of = (entries: readonly LedgerEntry[], wanted: string) => entries.filter((
 
 /**
  * I1: every write that was acknowledged is there; one that was under way at a kill is there as a whole, or not at all; nothing else is.
- * @param entries - the ledger.
- * @param stored - every note.
  */
 export function checkWritten(entries: readonly LedgerEntry[], stored: readonly StoredNote[]): Verdict {
   const acknowledged = new Set(of(entries, 'written').map(({ note }) => String(note)));
@@ -42,7 +40,6 @@ export function checkWritten(entries: readonly LedgerEntry[], stored: readonly S
 
 /**
  * Whoever opens a directory that another process has open is refused and told who has it; that one goes on as if nothing had happened.
- * @param entries - the ledger.
  */
 export function checkRefused(entries: readonly LedgerEntry[]): Verdict {
   const wrong = of(entries, 'opened').map(({ owner }) => `opened beside process ${owner}`);
@@ -61,11 +58,7 @@ export function checkRefused(entries: readonly LedgerEntry[]): Verdict {
   };
 }
 
-/**
- * After each kill the next process takes the directory over.
- * @param entries - the ledger.
- * @param upWithinMs - how soon.
- */
+/** After each kill the next process takes the directory over. */
 export function checkTakenOver(entries: readonly LedgerEntry[], upWithinMs: number): Verdict {
   const lives = of(entries, 'took-over');
   const kills = of(entries, 'killed');
@@ -85,7 +78,6 @@ export function checkTakenOver(entries: readonly LedgerEntry[], upWithinMs: numb
 
 /**
  * A fault that never happened proves nothing.
- * @param entries - the ledger.
  * @param halfMade - whether a process was killed while it made the database.
  */
 export function checkKills(entries: readonly LedgerEntry[], halfMade: boolean): Verdict {

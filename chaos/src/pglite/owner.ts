@@ -30,10 +30,7 @@ export class Owners implements AsyncDisposable {
   readonly #ledger: Ledger;
   #current: ChildProcess | undefined;
 
-  /**
-   * @param brief - what each is told.
-   * @param ledger - told of every one that came up and that was killed.
-   */
+  /** @param ledger - told of every one that came up and that was killed. */
   constructor(brief: Omit<PgliteBrief, 'batches'>, ledger: Ledger) {
     this.#brief = brief;
     this.#ledger = ledger;
@@ -132,7 +129,6 @@ export class Owners implements AsyncDisposable {
 
   /**
    * Kills the one that lives in the middle of something: it is frozen, looked at, and let run on when nothing of that is under way.
-   * @param what - a write, or the run of a task.
    * @param rng - when to look.
    * @returns false when that does not come; it lives on then.
    */

@@ -6,7 +6,6 @@ import type { PgliteScale } from './settings.js';
 
 /**
  * Draws the batches of an embedded outbox: every join, policy and condition, some started together with an order.
- * @param rng - where they are drawn.
  * @param scale - how many tasks, and how long they take.
  */
 export function drawEmbeddedPlan(rng: Rng, { tasks, ms }: Pick<PgliteScale, 'tasks' | 'ms'>): Plan {

@@ -13,16 +13,12 @@ const WRITES_FIRST = 3;
 const HALF_MADE_FILES = 3;
 const HALF_MADE_WITHIN_MS = 30_000;
 
-/**
- * The directories beside a data directory in which one was being made.
- * @param dataDir - of the database.
- */
+/** The directories beside a data directory in which one was being made. */
 export const unfinished = (dataDir: string): string[] =>
   readdirSync(dirname(dataDir)).filter((name) => name.startsWith(`${basename(dataDir)}.creating-`));
 
 /**
  * Kills the first process in the middle of making its database.
- * @param owners - who makes it.
  * @param dataDir - is not there.
  * @returns what it has left: whether it is half of a database, and none that could be taken for a whole one.
  */
@@ -43,8 +39,6 @@ export async function killInTheMaking(
 
 /**
  * Kills one process after the other while it writes; before some kills others try to open the directory. The last one is left to live.
- * @param owners - on the directory.
- * @param plan - an equal part of which each one starts.
  * @param rng - when.
  * @param scale - how often.
  */

@@ -32,10 +32,7 @@ export const TABLES = `
   SELECT format('%I.%I', n.nspname, c.relname) AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind = 'r' AND n.nspname IN ('millrace', 'public') ORDER BY 1`;
 
-/**
- * Makes the tables that are not there yet; whoever is killed meanwhile leaves all of them or none.
- * @param database - where.
- */
+/** Makes the tables that are not there yet; whoever is killed meanwhile leaves all of them or none. */
 export async function makeTables(database: Database): Promise<void> {
   await migrateOutbox(database);
   await database.transaction(async (tx) => {
@@ -44,10 +41,6 @@ export async function makeTables(database: Database): Promise<void> {
   });
 }
 
-/**
- * Writes what belongs together.
- * @param tx - where.
- * @param note - names it.
- */
+/** Writes what belongs together. */
 export const writeNote = (tx: Queryable, note: string): Promise<unknown> =>
   tx.query(WRITE, [note, ROWS_PER_WRITE]);

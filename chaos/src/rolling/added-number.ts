@@ -1,7 +1,5 @@
 /**
  * A number in a packed record, found by its name: the rest of the record is the engine's business.
- * @param value - MessagePack, or something with MessagePack behind it.
- * @param name - of the field.
  * @returns undefined when there is no such number.
  */
 export function addedNumber(value: Buffer, name: string): number | undefined {

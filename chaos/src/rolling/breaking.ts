@@ -39,10 +39,6 @@ export class BreakingRelease {
   readonly #folder: string;
   readonly #redis: Redis;
 
-  /**
-   * @param world - whose stores.
-   * @param folder - an own one, for its migrations.
-   */
   constructor(world: RollingWorld, folder: string) {
     this.#world = world;
     this.#folder = folder;

@@ -34,8 +34,6 @@ export class RollingCallers implements AsyncDisposable {
   readonly #outbox: Outbox;
 
   /**
-   * @param world - where.
-   * @param rng - how much.
    * @param scale - how often.
    * @param size - 1 for the full run.
    */
@@ -62,10 +60,7 @@ export class RollingCallers implements AsyncDisposable {
     await this.#database.stop();
   }
 
-  /**
-   * Hands in a group and a batch again and again.
-   * @param over - ends it.
-   */
+  /** Hands in a group and a batch again and again. */
   async run(over: AbortSignal): Promise<void> {
     while (!over.aborted) {
       await this.handIn();

@@ -18,10 +18,7 @@ const verdict = (
   evidence: wrong.length > 0 ? some(wrong) : evidence,
 });
 
-/**
- * I1: what was acknowledged has ended well, and was really done.
- * @param evidence - stores and ledger.
- */
+/** I1: what was acknowledged has ended well, and was really done. */
 export function checkRollingLoss({ handedIn, groups, batches, ledger }: RollingEvidence): Verdict {
   const done = new Set(ledger.filter(({ kind }) => kind === 'done').map(({ job }) => String(job)));
   const byId = new Map(groups.map((group) => [group.id, group]));
@@ -38,10 +35,7 @@ export function checkRollingLoss({ handedIn, groups, batches, ledger }: RollingE
   return verdict('I1 no loss', wrong, jobs, evidence);
 }
 
-/**
- * I2: every job is counted once, and every task has one row, whichever release ran it.
- * @param evidence - stores and ledger.
- */
+/** I2: every job is counted once, and every task has one row, whichever release ran it. */
 export function checkRollingOnce({ handedIn, groups, rows }: RollingEvidence): Verdict {
   const wrong: string[] = [];
   const byId = new Map(groups.map((group) => [group.id, group]));
@@ -59,7 +53,6 @@ export function checkRollingOnce({ handedIn, groups, rows }: RollingEvidence): V
 /**
  * What the new release adds to the engine's state, to the records of groups and to rows is still there, though the old one has written them in
  * between.
- * @param evidence - stores and ledger.
  */
 export function checkAddedFields({ added, rows }: RollingEvidence): Verdict {
   const wrong = added
@@ -80,10 +73,7 @@ export function checkAddedFields({ added, rows }: RollingEvidence): Verdict {
   );
 }
 
-/**
- * I8: no key that the document does not list, but the one that the new release adds.
- * @param evidence - stores and ledger.
- */
+/** I8: no key that the document does not list, but the one that the new release adds. */
 export function checkRollingKeys({ keys }: RollingEvidence): Verdict {
   const document = readFileSync(new URL('../../../docs/redis-keys.md', import.meta.url), 'utf8');
   const declared = declaredKeys(document);
@@ -96,10 +86,7 @@ export function checkRollingKeys({ keys }: RollingEvidence): Verdict {
   return verdict('I8 only declared keys', wrong, keys.filter(isAdded).length, evidence);
 }
 
-/**
- * Both releases have worked: on jobs of the same groups, and on tasks of the same tables.
- * @param evidence - stores and ledger.
- */
+/** Both releases have worked: on jobs of the same groups, and on tasks of the same tables. */
 export function checkBothWorked({ ledger, rows }: RollingEvidence): Verdict {
   const groups = new Map<string, Set<string>>();
   for (const { kind, job, release } of ledger) {

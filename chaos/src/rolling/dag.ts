@@ -14,11 +14,7 @@ export const ROLLING_DAG = 'rolling';
 /** Tasks that write a row, each. */
 export const ROW_TASKS = ['book', 'left', 'right', 'close'] as const;
 
-/**
- * The same shape in every process, whatever its release.
- * @param defining - of the release.
- * @param acts - see RollingActs.
- */
+/** The same shape in every process, whatever its release. */
 export const rollingDag = ({ defineDag, task }: Defining, { load, row }: RollingActs): DagDefinition =>
   defineDag(ROLLING_DAG, {
     load: task({ mode: 'external', run: load }),

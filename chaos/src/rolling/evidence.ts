@@ -49,11 +49,7 @@ const ROWS = `
 
 const BATCHES = 'SELECT biz_key, status::text FROM millrace.batch_instance';
 
-/**
- * Looks at everything.
- * @param world - where.
- * @param callers - what was handed in.
- */
+/** Looks at everything. */
 export async function gatherRollingEvidence(
   world: RollingWorld,
   callers: RollingCallers,

@@ -68,12 +68,7 @@ export function makeNextRelease(folder: string): Release {
   return { name: 'new', base: join(folder, 'release.js') };
 }
 
-/**
- * Adds the next migration to those of a folder.
- * @param folder - where they are.
- * @param name - what it does.
- * @param sql - its text.
- */
+/** Adds the next migration to those of a folder. */
 export function addMigration(folder: string, name: string, sql: string): void {
   const count = readdirSync(folder).filter((file) => /^\d{4}-/.test(file)).length;
   writeFileSync(join(folder, `${String(count + 1).padStart(4, '0')}-${name}.sql`), sql);
@@ -88,18 +83,10 @@ function change(file: string, before: string, after: string): void {
   );
 }
 
-/**
- * Loads a package of a release.
- * @param release - see Release.
- * @param name - as one imports it.
- */
+/** Loads a package of a release. */
 export const loadFrom = <T>({ base }: Pick<Release, 'base'>, name: string): Promise<T> =>
   import(pathToFileURL(createRequire(base).resolve(name)).href) as Promise<T>;
 
-/**
- * The folder of a package of a release.
- * @param release - see Release.
- * @param name - of the package.
- */
+/** The folder of a package of a release. */
 export const folderOf = ({ base }: Pick<Release, 'base'>, name: string): string =>
   dirname(createRequire(base).resolve(`${name}/package.json`));

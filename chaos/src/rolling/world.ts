@@ -36,7 +36,6 @@ export interface RollingWorld extends AsyncDisposable {
 /**
  * Starts the stores and makes the next release; nobody works yet.
  * @param context - the scenario's.
- * @param scale - see RollingScale.
  */
 export async function openRollingWorld(
   context: ScenarioContext,

@@ -33,19 +33,13 @@ export class Callers {
   /** By key, as callers were told. */
   readonly #operations = new Map<string, string>();
 
-  /**
-   * @param world - who is called.
-   * @param rng - at which door.
-   */
+  /** @param world - who is called. */
   constructor(world: ServerWorld, rng: Rng) {
     this.#world = world;
     this.#rng = rng;
   }
 
-  /**
-   * Asks for everything when it is due; resolves when all has ended, or `giveUp` was called.
-   * @param campaigns - see PlannedCampaign.
-   */
+  /** Asks for everything when it is due; resolves when all has ended, or `giveUp` was called. */
   async run(campaigns: readonly PlannedCampaign[]): Promise<void> {
     await Promise.all(
       campaigns.map(async (campaign) => {

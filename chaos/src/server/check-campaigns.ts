@@ -10,7 +10,6 @@ const told = (ledger: readonly LedgerEntry[], key: string): LedgerEntry[] =>
 
 /**
  * I1: every campaign that was asked for was accepted as exactly one operation, the one that all callers were told of.
- * @param evidence - stores and ledger.
  */
 export function checkNoLoss({ campaigns, operations, ledger }: ServerEvidence): Verdict {
   const wrong: string[] = [];
@@ -36,10 +35,7 @@ export function checkNoLoss({ campaigns, operations, ledger }: ServerEvidence): 
   };
 }
 
-/**
- * I2: each operation ended once, and everybody who was told of its outcome was told the same.
- * @param evidence - stores and ledger.
- */
+/** I2: each operation ended once, and everybody who was told of its outcome was told the same. */
 export function checkOneOutcome({ operations, ledger }: ServerEvidence): Verdict {
   const wrong: string[] = [];
   let tellings = 0;
@@ -66,7 +62,6 @@ export function checkOneOutcome({ operations, ledger }: ServerEvidence): Verdict
 /**
  * The totals of each outcome are those of the ledger, where each customer counts once, however often its mail was sent; and those that the
  * campaign must come to.
- * @param evidence - stores and ledger.
  */
 export function checkTotals({ campaigns, operations, ledger }: ServerEvidence): Verdict {
   const wrong: string[] = [];

@@ -5,7 +5,6 @@ import type { ServerEvidence } from './evidence.js';
 
 /**
  * I3: a mail was tried at most 1 + retries + lost leases times; a lease whose loss the process itself noticed is in no count of the store.
- * @param evidence - stores and ledger.
  */
 export function checkExecutions({ jobs, ledger }: ServerEvidence): Verdict {
   const wrong: string[] = [];
@@ -45,7 +44,6 @@ const SEGMENTS = ['gold', 'new', 'silver'];
 
 /**
  * Every step that mails has one group, however often it was run: whoever ran it again found that of the first.
- * @param evidence - stores and ledger.
  */
 export function checkOneGroupPerStep({ operations, groups }: ServerEvidence): Verdict {
   const expected = operations.flatMap(({ batch }) => SEGMENTS.map((segment) => `${batch}:${segment}`));
@@ -61,10 +59,7 @@ export function checkOneGroupPerStep({ operations, groups }: ServerEvidence): Ve
   };
 }
 
-/**
- * Nothing is left: no operation, batch or group that has not ended.
- * @param evidence - stores and ledger.
- */
+/** Nothing is left: no operation, batch or group that has not ended. */
 export function checkNothingLeft({ openBatches, openOperations, groups }: ServerEvidence): Verdict {
   const open = groups.filter(({ status }) => !hasEnded(status));
   return {
@@ -77,10 +72,7 @@ export function checkNothingLeft({ openBatches, openOperations, groups }: Server
   };
 }
 
-/**
- * Whoever was given a status URL could ask at the other door than the one that gave it.
- * @param evidence - stores and ledger.
- */
+/** Whoever was given a status URL could ask at the other door than the one that gave it. */
 export function checkOtherDoor({ ledger }: ServerEvidence): Verdict {
   const wrong: string[] = [];
   const given = ledger.filter(({ kind, status }) => kind === 'answered' && status === 202);

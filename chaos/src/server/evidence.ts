@@ -46,20 +46,13 @@ const OPEN = `
 
 const PAGE = 1000;
 
-/**
- * How many operations and batches have not ended.
- * @param world - whose.
- */
+/** How many operations and batches have not ended. */
 export const countOpen = (
   world: Pick<ServerWorld, 'postgres'>,
 ): Promise<{ readonly operations: number; readonly batches: number }> =>
   asking(world.postgres.url, async (client) => (await client.query(OPEN)).rows[0]);
 
-/**
- * Looks at everything.
- * @param world - where.
- * @param campaigns - what was asked for.
- */
+/** Looks at everything. */
 export async function gatherServerEvidence(
   world: ServerWorld,
   campaigns: readonly PlannedCampaign[],

@@ -18,7 +18,6 @@ export class ServerFaults {
   readonly #scale: ServerScale;
 
   /**
-   * @param world - what is struck.
    * @param rng - who and when.
    * @param scale - how often.
    */

@@ -8,10 +8,7 @@ export interface MailFate {
   readonly cents: number;
 }
 
-/**
- * What becomes of the mail to a customer.
- * @param customer - its number.
- */
+/** What becomes of the mail to a customer. */
 export const fateOf = (customer: number): MailFate => ({
   ms: 20 + ((customer * 7) % 100),
   bounces: customer % 10 === 7,

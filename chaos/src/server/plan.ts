@@ -15,7 +15,6 @@ export interface PlannedCampaign {
 
 /**
  * Draws the campaigns of a run.
- * @param rng - of the scenario.
  * @param scale - how many, how large, in which time.
  */
 export const drawCampaigns = (rng: Rng, scale: ServerScale): readonly PlannedCampaign[] =>

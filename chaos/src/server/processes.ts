@@ -15,18 +15,11 @@ export const lastWords = (folder: string): string =>
     .map((name) => `${name}: ${readFileSync(join(folder, name), 'utf8').slice(-500)}`)
     .join('\n');
 
-/**
- * The address of a store behind a wire that can be cut.
- * @param wire - to the store.
- * @param url - of the store.
- */
+/** The address of a store behind a wire that can be cut. */
 export const through = (wire: TcpProxy, url: string): string =>
   Object.assign(new URL(url), { hostname: '127.0.0.1', port: wire.port }).href;
 
-/**
- * Makes the tables of a server, as its user would.
- * @param config - its file of settings.
- */
+/** Makes the tables of a server, as its user would. */
 export async function migrate(config: string): Promise<void> {
   await promisify(execFile)(process.execPath, [programFile('millrace'), 'migrate', '--config', config], {
     env: {},

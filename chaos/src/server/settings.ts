@@ -68,7 +68,6 @@ const SLOTS = 8;
 
 /**
  * The settings of one process, as its file has them.
- * @param process - its role and port, and where the stores are.
  * @param scale - leases, short enough that what a dead process held is taken over within a scenario.
  */
 export const configOf = (

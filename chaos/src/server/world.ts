@@ -43,7 +43,6 @@ const ROLES: readonly ServerRole[] = ['api', 'api', 'worker', 'worker'];
 /**
  * Starts everything.
  * @param context - the scenario's.
- * @param scale - see ServerScale.
  */
 export async function openServerWorld(context: ScenarioContext, scale: ServerScale): Promise<ServerWorld> {
   const opened: AsyncDisposable[] = [];

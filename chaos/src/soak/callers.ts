@@ -38,21 +38,14 @@ export class SoakCallers {
   readonly #following = new Set<Promise<void>>();
   readonly #givenUp = new AbortController();
 
-  /**
-   * @param doors - of the API processes.
-   * @param rng - what is asked for, and where.
-   * @param scale - how often.
-   */
+  /** @param scale - how often. */
   constructor(doors: readonly string[], rng: Rng, scale: SoakScale) {
     this.#doors = doors;
     this.#rng = rng;
     this.#scale = scale;
   }
 
-  /**
-   * Brings groups and demos; resolves when no more come.
-   * @param over - ends it.
-   */
+  /** Brings groups and demos; resolves when no more come. */
   async run(over: AbortSignal): Promise<void> {
     await Promise.all([this.#bringGroups(over), this.#bringDemos(over)]);
   }

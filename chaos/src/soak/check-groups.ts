@@ -23,10 +23,7 @@ function endedPlaces(ledger: readonly LedgerEntry[]): Map<string, Set<number>> {
   return ended;
 }
 
-/**
- * I1: every group that was acknowledged has ended, and each of its jobs was really done.
- * @param evidence - answers and ledger.
- */
+/** I1: every group that was acknowledged has ended, and each of its jobs was really done. */
 export function checkSoakLoss({ groups, ledger }: SoakEvidence): Verdict {
   const ended = endedPlaces(ledger);
   const wrong: string[] = [];
@@ -47,7 +44,6 @@ export function checkSoakLoss({ groups, ledger }: SoakEvidence): Verdict {
 
 /**
  * I2 and I14: counts and sums of each group are those of its jobs, each counted once, however often it was tried.
- * @param evidence - answers and ledger.
  */
 export function checkSoakTotals({ groups, ledger }: SoakEvidence): Verdict {
   const ended = endedPlaces(ledger);

@@ -12,10 +12,7 @@ const REDIS: FlatBound = { perHourMax: 8 * MB, endRatioMax: 1.15 };
 /** The last third against the second. */
 const THROUGHPUT_MIN = 0.9;
 
-/**
- * The memory of every process by the time of each sample; one that was replaced has a line of its own.
- * @param samples - in the order of time.
- */
+/** The memory of every process by the time of each sample; one that was replaced has a line of its own. */
 export function linesOf(samples: readonly Sample[]): ReadonlyMap<string, readonly Point[]> {
   const lines = new Map<string, Point[]>();
   for (const { atMs, rss } of samples)
@@ -27,11 +24,7 @@ export function linesOf(samples: readonly Sample[]): ReadonlyMap<string, readonl
   return lines;
 }
 
-/**
- * I9: memory of processes that live long enough, and of Redis, has levelled off.
- * @param samples - in the order of time.
- * @param scale - whether there is something to say.
- */
+/** I9: memory of processes that live long enough, and of Redis, has levelled off. */
 export function checkMemory(samples: readonly Sample[], { isJudged }: SoakScale): Verdict {
   const lines = linesOf(samples);
   if (!isJudged) {
@@ -61,11 +54,7 @@ export function checkMemory(samples: readonly Sample[], { isJudged }: SoakScale)
 const durationOf = (line: readonly Point[]): number => (line.at(-1)?.atMs ?? 0) - (line[0]?.atMs ?? 0);
 const inMb = (bytes = Number.NaN): string => (bytes / MB).toFixed(1);
 
-/**
- * Throughput is in the last third what it was in the second: of everything, and of our own groups.
- * @param samples - in the order of time.
- * @param scale - whether there is something to say.
- */
+/** Throughput is in the last third what it was in the second: of everything, and of our own groups. */
 export function checkThroughput(samples: readonly Sample[], { isJudged }: SoakScale): Verdict {
   const rates = {
     begun: ratesOf(samples.map(({ atMs, begun }) => ({ atMs, value: begun }))),

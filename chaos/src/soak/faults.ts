@@ -36,11 +36,7 @@ export class SoakFaults {
   readonly #workers: readonly ServerPlace[];
   #struck = 0;
 
-  /**
-   * @param world - what is struck.
-   * @param rng - the order, and who.
-   * @param scale - how often.
-   */
+  /** @param scale - how often. */
   constructor(world: SoakWorld, rng: Rng, scale: SoakScale) {
     this.#world = world;
     this.#rng = rng;

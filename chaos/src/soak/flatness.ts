@@ -42,7 +42,6 @@ export function median(values: readonly number[]): number {
 
 /**
  * The Theil–Sen slope: the median of the slopes of all pairs. A third of the points may be anything (a collection that is late, a burst).
- * @param points - in the order of time.
  * @returns growth per hour; 0 where there are no two times.
  */
 export function slopePerHour(points: readonly Point[]): number {
@@ -58,8 +57,6 @@ export function slopePerHour(points: readonly Point[]): number {
 
 /**
  * Whether a line has levelled off: over its second half it does not climb, and it ends where its warm part was.
- * @param points - in the order of time.
- * @param bound - see FlatBound.
  * @returns undefined when there are too few of them.
  */
 export function flatness(points: readonly Point[], bound: FlatBound): Flatness | undefined {
@@ -72,20 +69,14 @@ export function flatness(points: readonly Point[], bound: FlatBound): Flatness |
   return { held, perHour, endRatio };
 }
 
-/**
- * Growth of a counter from look to look, per second.
- * @param points - the counter, in the order of time.
- */
+/** Growth of a counter from look to look, per second. */
 export const ratesOf = (points: readonly Point[]): readonly Point[] =>
   points.slice(1).map(({ atMs, value }, index) => {
     const before = points[index] as Point;
     return { atMs, value: ((value - before.value) * 1000) / (atMs - before.atMs) };
   });
 
-/**
- * The end of a line of rates against its middle: the median of the last third over that of the second.
- * @param rates - in the order of time.
- */
+/** The end of a line of rates against its middle: the median of the last third over that of the second. */
 export function lastThirdRatio(rates: readonly Point[]): number {
   const part = (from: number, to: number) =>
     median(

@@ -12,10 +12,6 @@ export class LedgerTail {
   #begun = '';
   #count = 0;
 
-  /**
-   * @param path - of the ledger.
-   * @param kinds - of the entries that count.
-   */
   constructor(path: string, kinds: readonly string[]) {
     this.#fd = openSync(path, 'r');
     this.#kinds = kinds.map((kind) => `"kind":"${kind}"`);

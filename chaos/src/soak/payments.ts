@@ -26,10 +26,7 @@ export const paymentOf = (n: number): Payment => ({
   failsFirst: n % 13 === 5,
 });
 
-/**
- * What payments come to, each of them once.
- * @param places - which.
- */
+/** What payments come to, each of them once. */
 export function sumsOf(places: Iterable<number>): Sums {
   let [success, failed, cents] = [0, 0, 0];
   for (const n of places) {

@@ -29,7 +29,6 @@ const short = (value: number): string => String(Math.round(value * 10) / 10);
 
 /**
  * Draws panels below each other over the same time.
- * @param title - above all of them.
  * @param panels - at least one.
  * @returns an SVG document.
  */

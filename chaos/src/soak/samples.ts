@@ -43,10 +43,6 @@ export class Sampler implements AsyncDisposable {
   readonly #over = new AbortController();
   #looking: Promise<void> | undefined;
 
-  /**
-   * @param world - what is looked at.
-   * @param paid - counts the ledger.
-   */
   constructor(world: SoakWorld, paid: () => number) {
     this.#world = world;
     this.#paid = paid;

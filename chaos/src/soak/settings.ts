@@ -79,11 +79,7 @@ export const SOAK_PROCESSOR = 'soak.pay';
 /** Jobs that one worker process runs at once. */
 const SLOTS = 10;
 
-/**
- * The settings of one process, as its file has them.
- * @param process - its role and port, and where the stores are.
- * @param scale - leases and retentions.
- */
+/** The settings of one process, as its file has them. */
 export const soakConfig = (
   process: {
     readonly role: ServerRole;

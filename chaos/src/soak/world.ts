@@ -36,7 +36,6 @@ export interface SoakWorld extends AsyncDisposable {
 /**
  * Starts everything.
  * @param context - the scenario's.
- * @param scale - see SoakScale.
  */
 export async function openSoakWorld({ folder }: ScenarioContext, scale: SoakScale): Promise<SoakWorld> {
   const opened: AsyncDisposable[] = [];

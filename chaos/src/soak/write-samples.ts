@@ -9,8 +9,6 @@ const MB = 1024 * 1024;
 
 /**
  * Leaves what was seen as numbers and as a picture.
- * @param samples - in the order of time.
- * @param title - of the picture.
  * @returns where they are.
  */
 export function writeSamples(samples: readonly Sample[], title: string): string {

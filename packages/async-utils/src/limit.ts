@@ -49,7 +49,6 @@ export interface LimitFunction {
 
 /**
  * Makes a function that runs at most `concurrency` tasks at once.
- * @param options - the concurrency, or LimitOptions.
  * @returns a LimitFunction; p-limit 7 users change only the import.
  * @throws TypeError for a concurrency that is not an integer from 1 or Infinity, RangeError for a bad priority.
  */
@@ -158,7 +157,6 @@ async function mapped<I, T>(
 /**
  * Wraps one function in a limit of its own.
  * @param fn - the function; its `this` and arguments are kept.
- * @param options - see LimitOptions.
  * @returns a function that runs at most `concurrency` calls at once, with `clearQueue`.
  * @throws TypeError or RangeError for bad options, as `pLimit`.
  */

@@ -28,7 +28,6 @@ export interface RetryContext {
 /**
  * Calls `fn` until it succeeds, at most `retries + 1` times, with a growing delay between tries.
  * @param fn - the work; gets the number of the try and the signal.
- * @param options - see RetryOptions.
  * @returns what `fn` returns.
  * @throws RetryError (`RETRY_EXHAUSTED`) when all tries failed; AbortError (`ABORTED`) when the signal aborts; the
  * original error when `shouldRetry` says no or the error is an AbortError; RangeError or TypeError for bad options.

@@ -26,7 +26,6 @@ export interface WaitUntilOptions {
 /**
  * Resolves after `ms`; with 0 in a microtask, never synchronously.
  * @param ms - 0 or more; Infinity waits until the signal aborts.
- * @param options - see WaitOptions.
  * @returns `options.value`.
  * @throws AbortError (`ABORTED`) when the signal aborts; RangeError for a negative or missing time.
  */
@@ -58,7 +57,6 @@ export function wait<T = undefined>(ms: number, options: WaitOptions<T> = {}): P
 /**
  * Calls `condition` at once and then every `intervalMs` until it gives something truthy.
  * @param condition - may be async; the next check starts after the last has ended.
- * @param options - see WaitUntilOptions.
  * @returns the truthy value.
  * @throws TimeoutError (`TIMEOUT`) after `timeoutMs`; AbortError (`ABORTED`) when the signal aborts; what `condition`
  * throws; RangeError or TypeError for bad options.

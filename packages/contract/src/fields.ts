@@ -7,11 +7,7 @@ export const PAGE_SIZE_DEFAULT = 50;
 // With the flag `u` a surrogate matches only where it stands alone: no store keeps it, and none keeps NUL.
 const UNSTORABLE = /\0|\p{Surrogate}/u;
 
-/**
- * A text that every store can keep.
- * @param max - most characters, as JavaScript counts them.
- * @param min - fewest.
- */
+/** A text that every store can keep. */
 export const storableText = (max: number, min = 1) =>
   z
     .string()
@@ -24,10 +20,7 @@ export const storableText = (max: number, min = 1) =>
     )
     .refine((value) => !UNSTORABLE.test(value), 'must not hold NUL or half of a surrogate pair');
 
-/**
- * A storable text that is not only spaces.
- * @param max - most characters.
- */
+/** A storable text that is not only spaces. */
 export const keyText = (max: number) => storableText(max).regex(/\S/, 'must not be blank');
 
 /** The longest name of a tenant. */
@@ -51,10 +44,7 @@ export const paging = {
   cursor: storableText(2_000).optional().describe('Of the page before.'),
 } as const;
 
-/**
- * A part of a list.
- * @param item - what it holds.
- */
+/** A part of a list. */
 export const pageOf = <S extends z.ZodType>(item: S) =>
   z.object({
     items: z.array(item),

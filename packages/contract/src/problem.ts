@@ -45,10 +45,7 @@ interface Issue {
 
 const FIELD_NAME_CHARACTERS_MAX = 200;
 
-/**
- * What is wrong with a request, field by field, from what zod says of it.
- * @param issues - of its error.
- */
+/** What is wrong with a request, field by field, from what zod says of it. */
 export const fieldErrorsOf = (issues: readonly Issue[]): FieldError[] =>
   issues
     .flatMap(({ code, path, message, keys = [] }) => {
@@ -63,10 +60,7 @@ export const fieldErrorsOf = (issues: readonly Issue[]): FieldError[] =>
     // One of each field: what is empty is blank, too.
     .filter(({ field }, index, all) => all.findIndex((other) => other.field === field) === index);
 
-/**
- * What is wrong with a request, in one sentence.
- * @param errors - each field that is wrong.
- */
+/** What is wrong with a request, in one sentence. */
 export const fieldErrorsText = (errors: readonly FieldError[]): string =>
   errors.map(({ field, message }) => (field === '' ? message : `${field}: ${message}`)).join('; ');
 

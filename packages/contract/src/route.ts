@@ -54,11 +54,7 @@ export interface HttpRoute<Id extends string = RouteId> extends RouteSpec {
   readonly path: string;
 }
 
-/**
- * Completes a row of the table of routes.
- * @param id - of the route; PATHS says where it is.
- * @param spec - the rest.
- */
+/** Completes a row of the table of routes. */
 export function defineRoute<const S extends RouteSpec>(
   id: RouteId,
   spec: S,
@@ -70,8 +66,6 @@ export function defineRoute<const S extends RouteSpec>(
 /**
  * An answer in JSON.
  * @param description - when it is given.
- * @param schema - of the body.
- * @param headers - what they say, by name.
  */
 export const json = <S extends z.ZodType>(
   description: string,
@@ -82,7 +76,6 @@ export const json = <S extends z.ZodType>(
 /**
  * An answer in plain text or another type that is not JSON.
  * @param description - when it is given.
- * @param contentType - its type.
  */
 export const text = (description: string, contentType: string): HttpAnswer<z.ZodString> => ({
   description,

@@ -2,17 +2,11 @@ import { expect } from 'vitest';
 import { z } from 'zod';
 import type { HttpRoute } from '../src/index.js';
 
-/**
- * What a row of the table of routes says of who may ask it, in one line.
- * @param route - the row.
- */
+/** What a row of the table of routes says of who may ask it, in one line. */
 export const rowOf = ({ method, path, role, tenancy, audited, streams }: HttpRoute): string =>
   [method, path, role, tenancy, audited && 'audited', streams && 'streams'].filter(Boolean).join(' ');
 
-/**
- * Every schema of a row.
- * @param route - the row.
- */
+/** Every schema of a row. */
 const schemasOf = ({
   id,
   params,
@@ -28,7 +22,6 @@ const schemasOf = ({
 
 /**
  * Requires of rows that each schema can be written as JSON Schema, and that requests with unknown fields are refused.
- * @param routes - the rows; all their answers are objects.
  */
 export function expectStrict(routes: readonly HttpRoute[]): void {
   for (const route of routes) {

@@ -24,9 +24,7 @@ export interface Clock {
 
 /**
  * Waits on a clock.
- * @param clock - whose time counts.
  * @param delayMs - how long.
- * @param signal - ends the wait early.
  * @returns true when the time has passed, false when the signal aborted first (also when it already was).
  */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<boolean> {

@@ -67,7 +67,6 @@ export interface ErrorRegistry<S extends Record<string, ErrorSpec>> {
 /**
  * Makes the error registry of a package.
  * @param owner - the package, without its scope.
- * @param specs - code → message, status, retryable.
  * @returns the registry, frozen.
  */
 export function defineErrors<const S extends Record<string, ErrorSpec>>(
@@ -100,7 +99,6 @@ const SHOWN_CHARACTERS_MAX = 200;
 
 /**
  * A value as it may stand in a message: short, and never a failure of its own, however hostile the value is.
- * @param value - anything.
  */
 export function printable(value: unknown): string {
   let text: string | undefined;

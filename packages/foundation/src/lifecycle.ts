@@ -37,10 +37,6 @@ export class Lifecycle implements Service {
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
 
-  /**
-   * @param name - the service, for messages.
-   * @param steps - what to do at start and stop.
-   */
   constructor(name: string, steps: LifecycleSteps) {
     this.#name = name;
     this.#steps = steps;

@@ -18,7 +18,6 @@ export interface LineSink {
 
 /**
  * A Logger that writes each line as one object, the sentence as its `message`.
- * @param sink - where to.
  * @param isWritten - says which levels it writes; all of them unless given.
  */
 export function loggerOver(sink: LineSink, isWritten?: (level: LogLevel) => boolean): LevelledLogger {

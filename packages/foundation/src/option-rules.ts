@@ -55,10 +55,7 @@ export const textOption = (length: Range = { min: 1 }): OptionRule => ({
   accepts: (value) => typeof value === 'string' && inRange(value.length, length),
 });
 
-/**
- * Accepts one of the listed values.
- * @param values - what is allowed.
- */
+/** Accepts one of the listed values. */
 export const oneOfOption = (...values: readonly (string | number | boolean)[]): OptionRule => ({
   expected: `one of ${values.map((value) => (typeof value === 'string' ? `'${value}'` : value)).join(', ')}`,
   accepts: (value) => values.includes(value as string),
@@ -72,7 +69,6 @@ export const functionOption = (): OptionRule => ({
 
 /**
  * Accepts an object that has the named members, whatever class it is of.
- * @param kind - how to call it in a message.
  * @param members - names that must be there.
  */
 export const objectOption = (kind: string, ...members: readonly string[]): OptionRule => ({
@@ -90,10 +86,7 @@ export const anyOption = (...rules: readonly OptionRule[]): OptionRule => ({
   accepts: (value) => rules.some((rule) => rule.accepts(value)),
 });
 
-/**
- * A group of options with rules of its own.
- * @param inside - the rules of its keys.
- */
+/** A group of options with rules of its own. */
 export const groupOption = <T extends object>(inside: OptionRules<T>): OptionRule => ({
   expected: 'an object',
   accepts: () => true,

@@ -24,10 +24,7 @@ export class Repeating {
   #again = false;
   #stopped = true;
 
-  /**
-   * @param options - how often.
-   * @param work - what.
-   */
+  /** @param options - how often. */
   constructor(options: RepeatingOptions, work: () => Promise<void>) {
     this.#options = options;
     this.#work = work;

@@ -21,7 +21,6 @@ export interface Rng {
 
 /**
  * Makes a random source that always draws the same sequence for the same seed.
- * @param seed - a number or a text.
  * @returns the source.
  */
 export function seededRng(seed: number | string): Rng {

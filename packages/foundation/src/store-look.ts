@@ -19,7 +19,6 @@ export class StoreLook<T> {
   #seen: T | undefined;
   #underWay: Promise<void> | undefined;
 
-  /** @param environment - see StoreLookEnvironment. */
   constructor(environment: StoreLookEnvironment<T>) {
     this.#environment = environment;
   }

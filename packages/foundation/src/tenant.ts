@@ -27,7 +27,6 @@ export function formatScopedId({ tenant, id }: ScopedId): string {
 
 /**
  * Reads an id as a caller writes it: plain for the caller's own namespace, `tenant/id` for another one.
- * @param text - what the caller wrote.
  * @param ownTenant - the caller's tenant.
  * @returns tenant and id.
  * @throws MillraceError `ID_INVALID` for an empty id or more than one `/`.

@@ -5,9 +5,7 @@ export const LATE = Symbol('late');
 
 /**
  * Waits for something, but not for ever; what comes later is ignored, a late failure too.
- * @param clock - whose time counts.
  * @param ms - longest wait.
- * @param work - what is waited for.
  * @returns its value, or LATE.
  */
 export function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T | typeof LATE> {

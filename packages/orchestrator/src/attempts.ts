@@ -43,11 +43,6 @@ export class Attempts {
   #pollTimer: CancelTimer | undefined;
   readonly #stopped = new AbortController();
 
-  /**
-   * @param options - executor, store, limits.
-   * @param events - told of ends.
-   * @param listener - see AttemptListener.
-   */
   constructor(options: ResolvedOrchestratorOptions, events: OrchestratorEvents, listener: AttemptListener) {
     this.#options = options;
     this.#events = events;
@@ -88,9 +83,6 @@ export class Attempts {
 
   /**
    * What the executor says came of a try.
-   * @param opId - of the operation.
-   * @param outcome - of the try.
-   * @param refused - see SettledListener.
    * @returns false when no try of this operation runs here.
    */
   settled(opId: OpId, outcome: Outcome, refused = false): boolean {

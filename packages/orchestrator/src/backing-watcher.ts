@@ -24,11 +24,6 @@ export class BackingWatcher {
   /** Told when an operation became due again. */
   onDropped: () => void = () => {};
 
-  /**
-   * @param options - executor, store, interval.
-   * @param events - told of ends.
-   * @param waits - who waits here.
-   */
   constructor(options: ResolvedOrchestratorOptions, events: OrchestratorEvents, waits: Waits) {
     this.#options = options;
     this.#events = events;
@@ -60,7 +55,6 @@ export class BackingWatcher {
   /**
    * A hint that the work behind an operation has ended.
    * @param opId - the operation, if it is one.
-   * @param outcome - of the work.
    */
   settled(opId: OpId, outcome: Outcome): void {
     this.#end(opId, endingOf(this.#fitted(outcome))).catch((error: unknown) => {

@@ -20,10 +20,6 @@ export class BudgetWatch {
   readonly #options: ResolvedOrchestratorOptions;
   readonly #open = new Map<OpId, OpenCall>();
 
-  /**
-   * @param options - clock and logger.
-   * @param events - tell of ends.
-   */
   constructor(options: ResolvedOrchestratorOptions, events: OrchestratorEvents) {
     this.#options = options;
     events.on('ended', ({ operation: { opId } }) => this.#ended(opId));

@@ -33,7 +33,6 @@ const isKey = (value: unknown, max: number): boolean =>
 
 /**
  * Checks a command and makes a copy that nobody else can change.
- * @param input - what the caller gave.
  * @param idemKey - taken when the caller gave none.
  * @param payloadBytesMax - most bytes of the payload as JSON.
  * @throws MillraceError `COMMAND_INVALID`: all problems, in `details.errors`.
@@ -83,9 +82,6 @@ function refusal(errors: readonly FieldProblem[]) {
   return ERRORS.create('COMMAND_INVALID', details);
 }
 
-/**
- * The name of the route of a command.
- * @param command - domain and event type.
- */
+/** The name of the route of a command. */
 export const routeOf = ({ domain, eventType }: Pick<Command, 'domain' | 'eventType'>): string =>
   `${domain}.${eventType}`;

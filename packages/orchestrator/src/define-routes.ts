@@ -7,8 +7,6 @@ const isFunction = functionOption();
 
 /**
  * A route that runs in this process. `inline<Order>(…)` says what its payloads are; nothing checks that they are.
- * @param run - does the work; see InlineHandler.
- * @param options - timeout, retries, what becomes of lost ones, protection.
  */
 export function inline<P = unknown>(run: InlineHandler<P>, options: InlineOptions = {}): InlineRoute {
   return Object.freeze({ kind: 'inline', run: run as InlineHandler, options: Object.freeze({ ...options }) });

@@ -28,8 +28,6 @@ export class OrchestratorEvents {
 
   /**
    * Listens.
-   * @param name - of the event.
-   * @param listener - gets it.
    * @returns a function that ends the listening.
    */
   on<K extends keyof OrchestratorEventMap>(
@@ -42,11 +40,7 @@ export class OrchestratorEvents {
     return () => listeners.delete(listener);
   }
 
-  /**
-   * Tells all listeners.
-   * @param name - of the event.
-   * @param event - what happened.
-   */
+  /** Tells all listeners. */
   emit<K extends keyof OrchestratorEventMap>(name: K, event: OrchestratorEventMap[K]): void {
     for (const listener of this.#listeners.get(name) ?? []) {
       try {

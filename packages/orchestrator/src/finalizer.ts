@@ -16,7 +16,6 @@ export class Finalizer {
   readonly #finalizing: Repeating;
   #isStopped = false;
 
-  /** @param parts - of the orchestrator. */
   constructor(parts: OrchestratorParts) {
     this.#parts = parts;
     const { clock, rng, logger, finalizerIntervalMs } = parts.options;
@@ -40,7 +39,6 @@ export class Finalizer {
 
   /**
    * Tells the work behind an operation to end, then makes its outcome final. May be repeated.
-   * @param operation - its outcome is written ahead.
    * @returns the operation afterwards; undefined when this instance does not know its kind of work.
    */
   async finalize(operation: Operation): Promise<Operation | undefined> {

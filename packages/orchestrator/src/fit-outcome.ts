@@ -5,7 +5,6 @@ import { fromStoredJson } from './stored-json.js';
 
 /**
  * An outcome as every reader will see it: what JSON makes of its data. One that cannot be kept is a `Fail`.
- * @param outcome - of a handler.
  * @param bytesMax - most bytes of its data or cause, as JSON.
  */
 export function fitOutcome(outcome: Outcome, bytesMax: number): Outcome {

@@ -27,11 +27,7 @@ export class HandedOver {
     this.#subscribe = subscribe;
   }
 
-  /**
-   * Remembers an operation; before it is handed over, since its work may end before the answer is here.
-   * @param opId - the operation.
-   * @param ref - what names its work, tenant included.
-   */
+  /** Remembers an operation; before it is handed over, since its work may end before the answer is here. */
   remember(opId: OpId, ref: string): void {
     if (this.#listeners.size > 0) this.#refs.set(opId, ref);
   }
@@ -41,11 +37,7 @@ export class HandedOver {
     this.#refs.delete(opId);
   }
 
-  /**
-   * The operation behind which some work stands; it is forgotten with that.
-   * @param opId - what would be its id.
-   * @param ref - what names the work.
-   */
+  /** The operation behind which some work stands; it is forgotten with that. */
   take(opId: string, ref: string): OpId | undefined {
     const known = opId as OpId;
     if (this.#refs.get(known) !== ref) return undefined;
@@ -55,7 +47,6 @@ export class HandedOver {
 
   /**
    * Listens to ends.
-   * @param listener - told of each.
    * @returns a function that ends it.
    */
   listen(listener: EndListener): () => void {

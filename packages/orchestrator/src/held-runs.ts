@@ -29,7 +29,6 @@ export class HeldRuns {
   #extending: Promise<void> | undefined;
   #idle: (() => void)[] = [];
 
-  /** @param options - store, leases. */
   constructor(options: ResolvedOrchestratorOptions) {
     this.#options = options;
   }
@@ -49,10 +48,7 @@ export class HeldRuns {
     return [...this.#held.values()];
   }
 
-  /**
-   * Keeps the lease of an operation until `release`.
-   * @param run - its try.
-   */
+  /** Keeps the lease of an operation until `release`. */
   hold(run: HeldRun): void {
     if (this.#held.size === 0) this.#extendedAt = this.#options.clock.monotonicMs();
     this.#held.set(run.operation.opId, run);

@@ -57,7 +57,6 @@ export class InlineFastPathRunner implements Orchestrator {
     this.#budgets = new BudgetWatch(parts.options, parts.events);
   }
 
-  /** See Orchestrator. */
   async submit(
     input: CommandInput,
     timeBudgetMs?: number,

@@ -38,8 +38,6 @@ export interface Envelope {
 export const Envelope = Object.freeze({
   /**
    * Wraps a command that is accepted now.
-   * @param opId - its operation.
-   * @param command - checked before.
    * @param options - tenant and trace; the clock that dates it (the machine's).
    */
   now(

@@ -10,17 +10,13 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Makes and reads ids of operations. */
 export const OpId = Object.freeze({
-  /**
-   * Whether a text is an id as it is kept, in lower case.
-   * @param text - anything.
-   */
+  /** Whether a text is an id as it is kept, in lower case. */
   is(text: string): text is OpId {
     return UUID.test(text);
   },
 
   /**
    * Reads an id.
-   * @param text - a UUID.
    * @throws MillraceError `ID_INVALID`.
    */
   of(text: string): OpId {
@@ -35,7 +31,6 @@ export const OpId = Object.freeze({
 
   /**
    * A new id: a UUID of version 7, so that indexes grow in the order of arrival.
-   * @param clock - dates it.
    * @param rng - tells it from others of the same millisecond.
    */
   next(clock: Clock, rng: Rng): OpId {

@@ -23,8 +23,6 @@ const requireOpId = (opId: OpId): void => {
 export const OperationHandle = Object.freeze({
   /**
    * The work ended inside the budget.
-   * @param opId - the operation.
-   * @param outcome - what came of it.
    * @throws MillraceError `OPTION_INVALID`.
    */
   completed(opId: OpId, outcome: Outcome): OperationHandle {
@@ -35,8 +33,6 @@ export const OperationHandle = Object.freeze({
 
   /**
    * The work goes on.
-   * @param opId - the operation.
-   * @param statusUrl - where to ask.
    * @throws MillraceError `OPTION_INVALID`.
    */
   async(opId: OpId, statusUrl: string): OperationHandle {

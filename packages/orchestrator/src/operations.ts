@@ -48,10 +48,6 @@ export class Operations {
   readonly #finalizer: Finalizer;
   readonly #durations = new Map<string, RouteDurations>();
 
-  /**
-   * @param parts - of the orchestrator.
-   * @param finalizer - ends what is cancelled.
-   */
   constructor(parts: OrchestratorParts, finalizer: Finalizer) {
     this.#parts = parts;
     this.#finalizer = finalizer;
@@ -60,7 +56,6 @@ export class Operations {
 
   /**
    * An operation as it is now.
-   * @param opId - which.
    * @param scope - `tenant`: another one's is not found.
    * @throws MillraceError `OPERATION_NOT_FOUND`, `ID_INVALID`.
    */
@@ -71,9 +66,7 @@ export class Operations {
 
   /**
    * Waits for the end of an operation.
-   * @param opId - which.
    * @param waitMs - longest wait.
-   * @param options - whose; a signal that ends the wait.
    * @returns the operation as it is then, ended or not.
    * @throws MillraceError `OPERATION_NOT_FOUND`, `ID_INVALID`.
    */
@@ -92,8 +85,6 @@ export class Operations {
 
   /**
    * An operation as it is, and again whenever something became of it, until it has ended.
-   * @param opId - which.
-   * @param options - whose; a signal that ends it.
    * @throws MillraceError `OPERATION_NOT_FOUND`, `ID_INVALID`, when the first value is asked for.
    */
   async *changes(
@@ -113,8 +104,6 @@ export class Operations {
 
   /**
    * Operations, the newest first.
-   * @param filter - tenant, route, business key, state, dead letters.
-   * @param page - limit and cursor.
    * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `ID_INVALID` (the cursor).
    */
   async list(filter: OperationFilter = {}, page: OperationPageRequest = {}): Promise<Page<Operation>> {
@@ -137,7 +126,6 @@ export class Operations {
 
   /**
    * Ends an operation as FAILED `CANCELLED`; the work behind it is told. One that has ended stays as it is.
-   * @param opId - which.
    * @param scope - `tenant`: another one's is not found.
    * @returns the operation as it is then.
    * @throws MillraceError `OPERATION_NOT_FOUND`, `ID_INVALID`; what the part throws that the work was handed to, such as

@@ -220,7 +220,6 @@ const SPEC: OptionSpec<ResolvedOrchestratorOptions> = {
 
 /**
  * Completes the options of an orchestrator.
- * @param given - what the user wrote.
  * @returns the resolved options, frozen.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */

@@ -57,7 +57,6 @@ export class OrchestratorService implements Orchestrator, Service {
     return this.#lifecycle.state;
   }
 
-  /** See Orchestrator. */
   submit(command: CommandInput, timeBudgetMs?: number, options?: SubmitOptions): Promise<OperationHandle> {
     return this.#runner.submit(command, timeBudgetMs, options);
   }

@@ -13,9 +13,7 @@ export interface SubmitOptions {
 export interface Orchestrator {
   /**
    * Accepts a command and waits for its end, at most for the budget. Once it is accepted it ends, whatever happens to this process.
-   * @param command - what to do.
    * @param timeBudgetMs - longest wait, storing included; `timeBudget.defaultMs` unless given. An end at exactly the budget is late.
-   * @param options - tenant and trace.
    * @returns the outcome when the work ended inside the budget, else the status URL.
    * @throws MillraceError `COMMAND_INVALID`, `ID_INVALID` (the tenant), `TIME_BUDGET_OUT_OF_RANGE`, `ROUTE_NOT_FOUND`, `IDEMPOTENCY_CONFLICT`,
    * `OPERATION_RUNNING`, `STORE_UNAVAILABLE`, `STORE_FULL`, `ORCHESTRATOR_STOPPING`; on routes that refuse: `RATE_LIMIT`, `CB_OPEN`, `BULKHEAD_FULL`.

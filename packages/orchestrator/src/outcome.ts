@@ -40,7 +40,6 @@ export const Outcome = Object.freeze({
   /**
    * The work is done.
    * @param data - anything JSON can carry.
-   * @param message - for people.
    */
   ok(data?: unknown, message?: string): OkOutcome {
     return branded({
@@ -66,8 +65,6 @@ export const Outcome = Object.freeze({
 
   /**
    * The work will not be done.
-   * @param errorCode - for programs.
-   * @param message - for people.
    * @param cause - what was behind it; kept as JSON where it can be.
    * @throws MillraceError `OUTCOME_INVALID`.
    */
@@ -81,10 +78,7 @@ export const Outcome = Object.freeze({
     });
   },
 
-  /**
-   * Whether a value was made here; data that merely looks like an outcome was not.
-   * @param value - anything.
-   */
+  /** Whether a value was made here; data that merely looks like an outcome was not. */
   is(value: unknown): value is Outcome {
     try {
       return typeof value === 'object' && value !== null && BRAND in value;

@@ -29,7 +29,6 @@ export interface OrchestratorParts {
 
 /**
  * Makes the parts of an orchestrator and ties them together.
- * @param given - options.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export function openParts(given: OrchestratorOptions): OrchestratorParts {

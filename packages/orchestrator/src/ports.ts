@@ -45,11 +45,7 @@ export type SettledListener = (opId: OpId, outcome: Outcome, refused?: boolean) 
 
 /** Does the work. Only the first three are needed. */
 export interface Executor {
-  /**
-   * Begins a try; does not wait for its end. A throw is a failure of the executor itself, and final.
-   * @param envelope - the command.
-   * @param attempt - number and signal of the try.
-   */
+  /** Begins a try; does not wait for its end. A throw is a failure of the executor itself, and final. */
   // biome-ignore lint/suspicious/noConfusingVoidType: whoever has nothing to answer writes a function that returns nothing.
   execute(envelope: Envelope, attempt: Attempt): ExecuteAnswer | void | Promise<ExecuteAnswer | void>;
   /**
@@ -214,10 +210,7 @@ export interface Repairs {
    * @param outcome - `CANCELLED`.
    */
   cancel(opId: OpId, outcome: FailOutcome): Promise<CancelAnswer>;
-  /**
-   * Operations with an outcome written ahead that nobody is working on, the oldest first.
-   * @param after - the last one of the page before.
-   */
+  /** Operations with an outcome written ahead that nobody is working on, the oldest first. */
   ahead(limit: number, after?: OpId): Promise<readonly Operation[]>;
   /** Makes an outcome that was written ahead final. */
   finalize(opId: OpId): Promise<SettleAnswer>;
@@ -247,7 +240,6 @@ export interface Views {
   get(opId: OpId): Promise<Operation | undefined>;
   /**
    * Looks at operations that somebody waits for, and notes how long: whoever ends one within that time tells it by a notice.
-   * @param waitMs - from now on.
    */
   watch(opIds: readonly OpId[], waitMs: number): Promise<readonly Operation[]>;
   /** Newest first. */

@@ -46,10 +46,7 @@ export class PreparedRoute {
   readonly #setup: PreparedRouteSetup;
   readonly #timeoutMs: number | undefined;
 
-  /**
-   * @param setup - see PreparedRouteSetup.
-   * @throws MillraceError `ROUTE_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`.
-   */
+  /** @throws MillraceError `ROUTE_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`. */
   constructor(setup: PreparedRouteSetup) {
     const { name, route, adapter, clock, logger } = setup;
     this.#setup = setup;
@@ -100,7 +97,6 @@ export class PreparedRoute {
   /**
    * How long to wait after a try that failed.
    * @param attempt - its number, from 1.
-   * @param error - what it threw.
    */
   delayMs(attempt: number, error: unknown): number {
     const { rng, route, ...tries } = this.#setup;
@@ -113,10 +109,7 @@ export class PreparedRoute {
     return Math.min(settings.backoffMaxMs, Math.round(delayMs * (1 + settings.backoffJitter * rng.next())));
   }
 
-  /**
-   * A delay that many were told, with up to half of it more.
-   * @param delayMs - the least.
-   */
+  /** A delay that many were told, with up to half of it more. */
   spread(delayMs: number): number {
     return Math.round(delayMs * (1 + REFUSED_SPREAD * this.#setup.rng.next()));
   }

@@ -9,7 +9,6 @@ export class Pruner {
   readonly #options: ResolvedOrchestratorOptions;
   readonly #pruning: Repeating;
 
-  /** @param options - store, retention. */
   constructor(options: ResolvedOrchestratorOptions) {
     this.#options = options;
     const { clock, rng, logger } = options;

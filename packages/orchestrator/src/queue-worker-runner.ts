@@ -11,7 +11,6 @@ export class QueueWorkerRunner {
   #running = 0;
   #stopped = true;
 
-  /** @param parts - of the orchestrator. */
   constructor(parts: OrchestratorParts) {
     this.#parts = parts;
     const { clock, rng, logger, worker } = parts.options;

@@ -11,10 +11,7 @@ export class Reaper {
   readonly #reaping: Repeating;
   readonly #onReleased: () => void;
 
-  /**
-   * @param parts - of the orchestrator.
-   * @param onReleased - told when operations became due.
-   */
+  /** @param onReleased - told when operations became due. */
   constructor(parts: OrchestratorParts, onReleased: () => void) {
     this.#parts = parts;
     this.#onReleased = onReleased;

@@ -2,7 +2,6 @@
 export class RecentMap<K, V> extends Map<K, V> {
   readonly #entriesMax: number;
 
-  /** @param entriesMax - most entries. */
   constructor(entriesMax: number) {
     super();
     this.#entriesMax = entriesMax;

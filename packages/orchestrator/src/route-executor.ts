@@ -98,7 +98,6 @@ export class RouteExecutor implements Executor {
     }
   }
 
-  /** See Executor. */
   traits(command: Pick<Command, 'domain' | 'eventType'>): RouteTraits {
     return this.#route(command).traits;
   }
@@ -113,7 +112,6 @@ export class RouteExecutor implements Executor {
     return undefined;
   }
 
-  /** See Executor. */
   withdraw(opId: OpId): void {
     const permit = this.#permits.get(opId);
     if (!permit) return;
@@ -121,7 +119,6 @@ export class RouteExecutor implements Executor {
     for (const { protection } of this.#routes.values()) protection.withdraw(permit);
   }
 
-  /** See Executor. */
   async execute(envelope: Envelope, attempt: Attempt): Promise<ExecuteAnswer> {
     const { opId } = envelope;
     const route = this.#route(envelope.command);
@@ -135,19 +132,16 @@ export class RouteExecutor implements Executor {
     return this.#handOver(route, envelope, attempt, admission.permit);
   }
 
-  /** See Executor. */
   getState(opId: OpId): OperationState {
     return this.#known(opId).state;
   }
 
-  /** See Executor. */
   getOutcome(opId: OpId): Outcome {
     const { state, outcome } = this.#known(opId);
     if (!outcome) throw ERRORS.create('OPERATION_NOT_TERMINAL', { opId, state });
     return outcome;
   }
 
-  /** See Executor. */
   onSettled(listener: SettledListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

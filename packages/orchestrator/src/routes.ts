@@ -65,7 +65,6 @@ export interface BackingAdapter extends BackingPort {
   readonly kind: string;
   /**
    * Checks a route when the executor is made.
-   * @param name - of the route.
    * @throws MillraceError `ROUTE_INVALID`.
    */
   check?(name: string, route: BackedRoute): void;

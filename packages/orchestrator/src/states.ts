@@ -30,10 +30,7 @@ export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationStat
   FAILED: [],
 });
 
-/**
- * Whether an operation in this state has ended.
- * @param state - the state.
- */
+/** Whether an operation in this state has ended. */
 export const isTerminal = (state: OperationState): state is FinalState =>
   state === 'COMPLETED' || state === 'FAILED';
 
@@ -41,8 +38,6 @@ export const isTerminal = (state: OperationState): state is FinalState =>
 export const StateTransition = Object.freeze({
   /**
    * Refuses a step that the machine does not have.
-   * @param from - where the operation is.
-   * @param to - where it should go.
    * @throws MillraceError `TRANSITION_INVALID`.
    */
   validate(from: OperationState, to: OperationState): void {

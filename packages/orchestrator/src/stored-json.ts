@@ -20,7 +20,6 @@ export const fromStoredJson = (text: string): unknown =>
 
 /**
  * The text of an outcome to be stored.
- * @param outcome - what came of an operation.
  * @throws MillraceError `OUTCOME_INVALID` when JSON cannot carry it.
  */
 export function toOutcomeText(outcome: Outcome): string {
@@ -33,7 +32,6 @@ export function toOutcomeText(outcome: Outcome): string {
 
 /**
  * The text of the outcome of an end.
- * @param ending - the end of an operation.
  * @throws MillraceError `OUTCOME_INVALID` also for an end that is COMPLETED without an `Ok`, or FAILED with one.
  */
 export function toEndingText({ state, outcome }: Ending): string {
@@ -72,8 +70,6 @@ const MARK_LENGTH_MAX = 100;
 /**
  * Tells one settlement of a try from all others, so that a repeated one is known again when the answer to the first was lost.
  * @param by - the token of the try, or `backing`.
- * @param settlement - what came of it.
- * @param outcomeText - of its outcome.
  */
 export function settlementMark(
   by: number | 'backing',

@@ -29,10 +29,6 @@ export class UnconfirmedCommands {
   #cancelTimer: CancelTimer | undefined;
   #isStopped = false;
 
-  /**
-   * @param options - store, owner, lease.
-   * @param attempts - run what is found.
-   */
   constructor(options: ResolvedOrchestratorOptions, attempts: Attempts) {
     this.#options = options;
     this.#attempts = attempts;

@@ -39,10 +39,6 @@ export class Waits {
   #unhear: (() => void) | undefined;
   readonly #stopped = new AbortController();
 
-  /**
-   * @param options - store, intervals.
-   * @param runsHere - see RunsHere.
-   */
   constructor(options: ResolvedOrchestratorOptions, runsHere: RunsHere) {
     this.#options = options;
     this.#runsHere = runsHere;
@@ -55,9 +51,7 @@ export class Waits {
 
   /**
    * Waits for the end of an operation.
-   * @param opId - which.
    * @param waitMs - longest wait.
-   * @param signal - ends it early.
    * @returns the ended operation; undefined when the time is over or the instance ends.
    */
   forEnd(opId: OpId, waitMs: number, signal?: AbortSignal): Promise<Operation | undefined> {
@@ -88,9 +82,7 @@ export class Waits {
 
   /**
    * Hears of an operation until told otherwise.
-   * @param opId - which.
    * @param waitMs - how long at most.
-   * @param waiter - what to call.
    * @returns a function that ends it.
    */
   enter(opId: OpId, waitMs: number, { tell, wantsChanges, end }: Omit<Waiter, 'untilMs'>): () => void {

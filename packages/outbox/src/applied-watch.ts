@@ -23,11 +23,7 @@ export class AppliedWatch {
   #own = '';
   #unlisten: () => void = () => {};
 
-  /**
-   * @param parts - of the outbox.
-   * @param options - clock, logger.
-   * @param afterChange - told when this instance can run more than before.
-   */
+  /** @param afterChange - told when this instance can run more than before. */
   constructor(
     parts: { readonly views: DagViews; readonly registry: DagRegistry; readonly wakeUps: WakeUps },
     options: ResolvedOutboxOptions,

@@ -10,10 +10,6 @@ const KEY_BYTES_MAX = 2_000;
 
 /**
  * A text of the right length.
- * @param kind - what it is, for the message.
- * @param value - what the caller gave.
- * @param min - fewest characters.
- * @param max - most characters.
  * @throws MillraceError `ID_INVALID`.
  */
 export function checkedText(kind: string, value: unknown, min: number, max: number): string {
@@ -24,8 +20,6 @@ export function checkedText(kind: string, value: unknown, min: number, max: numb
 
 /**
  * Refuses a tenant and a business key that are too long together.
- * @param tenant - of the right length.
- * @param bizKey - of the right length.
  * @throws MillraceError `ID_INVALID`.
  */
 export function requireKeyFits(tenant: string, bizKey: string): void {
@@ -36,8 +30,6 @@ export function requireKeyFits(tenant: string, bizKey: string): void {
 
 /**
  * The payload of a batch as it is stored.
- * @param dag - name of the DAG, for the message.
- * @param payload - what the caller gave.
  * @param max - `payloadBytesMax`.
  * @returns JSON text.
  * @throws MillraceError `BATCH_TOO_LARGE`, `PARAMETER_INVALID`.

@@ -87,7 +87,6 @@ export class Batches {
   readonly #wakeUps: WakeUps;
   readonly #clock: Clock;
 
-  /** @param parts - of the outbox. */
   constructor(parts: {
     readonly database: Database;
     readonly store: BatchStore;
@@ -108,7 +107,6 @@ export class Batches {
 
   /**
    * One batch.
-   * @param id - its id.
    * @throws MillraceError `BATCH_NOT_FOUND`.
    */
   async get(id: string): Promise<Batch> {
@@ -132,7 +130,6 @@ export class Batches {
 
   /**
    * One batch with its tasks (the first thousand, without results), how many are in which state, who waits for whom, its critical path and when it will have ended.
-   * @param id - its id.
    * @throws MillraceError `BATCH_NOT_FOUND`.
    */
   async status(id: string): Promise<BatchDetails> {
@@ -166,8 +163,6 @@ export class Batches {
   /**
    * Tasks of a batch in the order of their ids, a page at a time. One with large results (over 4 MiB together) ends early: only the cursor tells
    * whether there are more.
-   * @param id - of the batch.
-   * @param filter - state, cursor, size of a page.
    * @throws MillraceError `BATCH_NOT_FOUND`.
    */
   async tasks(id: string, { status, cursor, limit }: TaskFilter = {}): Promise<Page<TaskView>> {
@@ -181,8 +176,6 @@ export class Batches {
 
   /**
    * One task.
-   * @param id - of the batch.
-   * @param key - of the task.
    * @throws MillraceError `BATCH_NOT_FOUND`, `TASK_NOT_FOUND`.
    */
   async task(id: string, key: string): Promise<TaskView> {
@@ -229,7 +222,6 @@ export class Batches {
   /**
    * Ends a batch now: what waits is cancelled, what runs has lost its claim, is told by its signal, and has its writes rolled back. One that has
    * ended already stays as it is.
-   * @param id - its id.
    * @returns the batch.
    * @throws MillraceError `BATCH_NOT_FOUND`; what a listener of `onBatchEnd` throws: then nothing has happened.
    */
@@ -258,7 +250,6 @@ export class Batches {
 
   /**
    * Runs again what failed, was cancelled, or was skipped because of others. What is done stays done.
-   * @param id - of the batch.
    * @returns the batch, RUNNING if there was anything to run again.
    * @throws MillraceError `BATCH_NOT_FOUND`.
    */
@@ -268,8 +259,6 @@ export class Batches {
 
   /**
    * Runs one failed task again, and with it what did not run because of it.
-   * @param id - of the batch.
-   * @param key - of the task.
    * @throws MillraceError `BATCH_NOT_FOUND`, `TASK_NOT_FOUND`, `TASK_NOT_RETRYABLE`.
    */
   retryTask(id: string, key: string): Promise<Batch> {

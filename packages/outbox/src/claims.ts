@@ -18,10 +18,7 @@ export class Claims {
   readonly #heartbeat: Repeating;
   #isClosed = false;
 
-  /**
-   * @param tasks - where leases are.
-   * @param options - how long they are.
-   */
+  /** @param options - how long they are. */
   constructor(tasks: TaskStore, options: ResolvedOutboxOptions) {
     this.#tasks = tasks;
     this.#options = options;

@@ -36,11 +36,6 @@ export class Completions {
   #writing = 0;
   readonly #stopped = new AbortController();
 
-  /**
-   * @param parts - of the outbox.
-   * @param options - sizes of groups.
-   * @param afterGroup - see AfterGroup.
-   */
   constructor(
     parts: { readonly tasks: TaskStore; readonly database: Database },
     options: ResolvedOutboxOptions,
@@ -56,11 +51,7 @@ export class Completions {
     setMaxListeners(0, this.#stopped.signal);
   }
 
-  /**
-   * Has an end written with the next group.
-   * @param end - of a claimed task; its successors see a success.
-   * @param tell - see AfterWriting.
-   */
+  /** Has an end written with the next group. */
   add(end: TaskEnd, tell: AfterWriting): void {
     this.#waiting.push({ end, tell });
     if (this.#waiting.length >= this.#options.completionsMax) this.#flush();

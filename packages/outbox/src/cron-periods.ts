@@ -15,8 +15,6 @@ const SECOND_MS = 1_000;
 
 /**
  * Why a schedule cannot be used.
- * @param cron - anything.
- * @param timeZone - anything.
  * @returns what is wrong, or undefined.
  */
 export function timingProblem(cron: unknown, timeZone: unknown): string | undefined {

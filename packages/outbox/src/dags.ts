@@ -43,10 +43,6 @@ export class Dags {
   readonly #wakeUps: WakeUps;
   readonly #options: ResolvedOutboxOptions;
 
-  /**
-   * @param parts - of the outbox.
-   * @param options - limits.
-   */
   constructor(
     parts: {
       readonly store: DagStore;
@@ -81,7 +77,6 @@ export class Dags {
 
   /**
    * One DAG with its tasks (the first thousand), in the version that a batch started by its name alone takes.
-   * @param name - of the DAG.
    * @throws MillraceError `DAG_NOT_FOUND`.
    */
   async get(name: string): Promise<DagView> {

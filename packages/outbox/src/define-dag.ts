@@ -34,7 +34,6 @@ export interface TaskContext<P = unknown, I = Readonly<Record<string, unknown>>>
   readonly taskKey: string;
   /**
    * Adds tasks to the batch, which follow this one. They are written with its completion, or not at all.
-   * @param tasks - see AddedTask.
    * @throws MillraceError `TASKS_INVALID`; `BATCH_TOO_LARGE` past `tasksPerBatchMax`; `PARAMETER_INVALID` for a payload that JSON cannot carry.
    */
   addTasks(tasks: readonly AddedTask[]): void;
@@ -120,7 +119,6 @@ export interface DagData {
 
 /**
  * Describes one step of a DAG. `task<Day, { load: number[] }>(…)` says what its payload and its inputs are; nothing checks that they are.
- * @param definition - what it depends on and what it does.
  */
 export function task<P = unknown, I = Readonly<Record<string, unknown>>>(
   definition: TransactionalTask<P, I>,
@@ -133,11 +131,7 @@ export function task(definition: TaskDefinition<unknown, unknown>): TaskDefiniti
   return Object.freeze({ ...definition });
 }
 
-/**
- * Describes a DAG. It is checked when it is registered.
- * @param name - known by it ever after; no dots.
- * @param tasks - steps by key, as an object or as pairs.
- */
+/** Describes a DAG. It is checked when it is registered. */
 export function defineDag(
   name: string,
   tasks: Readonly<Record<string, TaskDefinition>> | Iterable<readonly [string, TaskDefinition]>,

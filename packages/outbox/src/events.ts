@@ -41,7 +41,6 @@ export class OutboxEvents {
 
   /**
    * Listens.
-   * @param name - what to hear of.
    * @param listener - what it throws is logged; a promise of it is not waited for.
    * @returns a function that ends the listening.
    */

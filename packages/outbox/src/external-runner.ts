@@ -34,11 +34,6 @@ export class ExternalRunner {
   readonly #options: ResolvedOutboxOptions;
   readonly #afterEnd: AfterEnd;
 
-  /**
-   * @param parts - of the outbox.
-   * @param options - the database, the clock.
-   * @param afterEnd - see AfterEnd.
-   */
   constructor(
     parts: {
       readonly endings: TaskEndings;
@@ -58,9 +53,6 @@ export class ExternalRunner {
 
   /**
    * Runs a task, and writes down how it ended.
-   * @param task - the claim.
-   * @param handler - that runs it.
-   * @param parts - of its context.
    * @param listener - told when it has ended.
    */
   run(task: ClaimedTask, handler: ExternalHandler, parts: ContextParts, listener: TryListener): void {

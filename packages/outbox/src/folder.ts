@@ -62,8 +62,6 @@ export class Folder {
   #isWary = false;
 
   /**
-   * @param parts - of the outbox.
-   * @param options - clock, logger.
    * @param hooks - `afterReady`: told how many tasks can run now; `hasBacklog`: whether more wait than this instance can take.
    */
   constructor(

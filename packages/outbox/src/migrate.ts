@@ -18,8 +18,6 @@ const migration = ({ schema = OUTBOX_DEFAULTS.schema, timeoutMs }: MigrateOutbox
 
 /**
  * Makes the tables of an outbox, or brings them up to date. Any number of instances may call it at once.
- * @param database - where.
- * @param options - the schema.
  * @returns the names of the files that this call applied.
  * @throws MillraceError those of `migrate` of `@millrace/postgres`.
  */
@@ -32,8 +30,6 @@ export function migrateOutbox(
 
 /**
  * Checks that the tables are what this release expects, without changing anything.
- * @param database - where.
- * @param options - the schema.
  * @throws MillraceError `SCHEMA_OUTDATED`, `SCHEMA_NEWER` and the others of `requireMigrated` of `@millrace/postgres`.
  */
 export function requireOutboxMigrated(database: Database, options: MigrateOutboxOptions = {}): Promise<void> {

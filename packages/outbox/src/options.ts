@@ -87,10 +87,7 @@ export const OUTBOX_DEFAULTS = {
 /** Connections beside those of the handlers: claims and completions, heartbeats, the rest. */
 const CONNECTIONS_BESIDE = 3;
 
-/**
- * How many connections a PgDatabase needs that an outbox works on: its usual number, or more.
- * @param concurrency - of the outbox.
- */
+/** How many connections a PgDatabase needs that an outbox works on: its usual number, or more. */
 export const poolSizeFor = (concurrency: number = OUTBOX_DEFAULTS.concurrency): number =>
   Math.max(PG_DATABASE_DEFAULTS.poolSize, concurrency + CONNECTIONS_BESIDE);
 
@@ -145,7 +142,6 @@ const SPEC: OptionSpec<ResolvedOutboxOptions> = {
 
 /**
  * Completes the options of an outbox.
- * @param given - what the user wrote.
  * @returns the resolved options, frozen.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
@@ -163,8 +159,5 @@ export function resolveOutboxOptions(given: OutboxOptions): ResolvedOutboxOption
 /** How the worker ids of this process begin. */
 export const workerPrefix = (): string => `${processName()}/`;
 
-/**
- * What a claim is signed with.
- * @param options - of the outbox.
- */
+/** What a claim is signed with. */
 export const workerIdOf = ({ instance }: ResolvedOutboxOptions): string => workerPrefix() + instance;

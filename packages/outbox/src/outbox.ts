@@ -66,10 +66,7 @@ export class Outbox implements Service {
   readonly #completions: Completions;
   readonly #lifecycle: Lifecycle;
 
-  /**
-   * @param setup - the database, the DAGs, limits.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `DAG_INVALID`, `BATCH_TOO_LARGE`.
-   */
+  /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `DAG_INVALID`, `BATCH_TOO_LARGE`. */
   constructor({ dags = [], ...given }: OutboxSetup) {
     const options = resolveOutboxOptions(given);
     const { database, schema, logger } = options;
@@ -157,7 +154,6 @@ export class Outbox implements Service {
    * Tells a listener of every batch that ends (DONE, FAILED, ABORTED), in the transaction that ends it: what it writes through `tx` happens once,
    * together with the end. What it throws keeps the batch from ending, and so does a listener that takes longer than a transaction may; it is told
    * again. Every instance needs the same listeners.
-   * @param listener - gets the transaction and the batch.
    * @returns a function that removes it.
    */
   onBatchEnd(listener: BatchEndListener): () => void {

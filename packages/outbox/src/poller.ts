@@ -44,10 +44,7 @@ export class Poller implements Service {
   #loop: Promise<void> = Promise.resolve();
   #unlisten: () => void = () => {};
 
-  /**
-   * @param parts - of the outbox.
-   * @param options - how many, how often.
-   */
+  /** @param options - how many, how often. */
   constructor(
     parts: {
       readonly tasks: TaskStore;

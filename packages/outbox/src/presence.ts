@@ -21,10 +21,6 @@ export class Presence {
   readonly #noting: Repeating;
   readonly #keeping: Repeating;
 
-  /**
-   * @param parts - of the outbox.
-   * @param options - whether it polls.
-   */
   constructor(
     parts: { readonly workers: WorkerStore; readonly versions: PruneStore; readonly registry: DagRegistry },
     options: ResolvedOutboxOptions,

@@ -29,10 +29,6 @@ export class Pruner {
   readonly #repeating: Repeating;
   #stopping = new AbortController();
 
-  /**
-   * @param store - what it deletes by.
-   * @param options - the retention.
-   */
   constructor(store: PruneStore, options: ResolvedOutboxOptions) {
     this.#store = store;
     this.#database = options.database;

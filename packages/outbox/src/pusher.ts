@@ -40,10 +40,6 @@ export class Pusher {
   readonly #events: OutboxEvents;
   readonly #options: ResolvedOutboxOptions;
 
-  /**
-   * @param parts - of the outbox.
-   * @param options - limits.
-   */
   constructor(
     parts: {
       readonly store: BatchStore;
@@ -64,9 +60,7 @@ export class Pusher {
    * Starts a batch with all its tasks, in one transaction; or gives the latest run of its business key, whatever its state. May be repeated
    * after a failure: there is one batch per key and run.
    * @param dag - name of a registered DAG; its applied definition, or this instance's own, or the one registered last when it has none.
-   * @param bizKey - names the batch within its tenant and DAG.
    * @param payload - anything JSON can carry; given to every task.
-   * @param options - see StartOptions.
    * @throws MillraceError `DAG_NOT_FOUND`, `BATCH_TOO_LARGE`, `ID_INVALID`, `PARAMETER_INVALID`, `BACKEND_UNAVAILABLE`.
    */
   async start(

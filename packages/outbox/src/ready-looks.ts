@@ -27,10 +27,7 @@ export class ReadyLooks {
   /** Until when the last full look is enough. */
   #fullUntilMs = Number.NEGATIVE_INFINITY;
 
-  /**
-   * @param tasks - where they are.
-   * @param options - how often to look at everything at least.
-   */
+  /** @param options - how often to look at everything at least. */
   constructor(
     tasks: Pick<TaskStore, 'claim' | 'heads'>,
     options: Pick<ResolvedOutboxOptions, 'clock' | 'pollIntervalMs'>,

@@ -43,8 +43,6 @@ export type TaskHandler =
 export interface DagVersions {
   /**
    * Stores a DAG, unless this very definition is stored already.
-   * @param dag - the definition.
-   * @param again - this process has stored it before.
    * @returns its version.
    */
   save(dag: ValidDag, again: boolean): Promise<number>;
@@ -85,10 +83,7 @@ export class DagRegistry {
   /** By DAG and key; may be there before its DAG is. */
   readonly #bound = new Map<string, Map<string, TaskRun>>();
 
-  /**
-   * @param versions - where they are stored.
-   * @param options - `tasksPerBatchMax`: the most tasks of a DAG.
-   */
+  /** @param options - `tasksPerBatchMax`: the most tasks of a DAG. */
   constructor(versions: DagVersions, options: { readonly tasksPerBatchMax?: number | undefined } = {}) {
     this.#versions = versions;
     this.#tasksMax = options.tasksPerBatchMax ?? OUTBOX_DEFAULTS.tasksPerBatchMax;
@@ -115,10 +110,7 @@ export class DagRegistry {
     return this.#handlerNames();
   }
 
-  /**
-   * Takes note of the versions that were applied as data, in place of what was noted before.
-   * @param applied - all of them, the newest first.
-   */
+  /** Takes note of the versions that were applied as data, in place of what was noted before. */
   noteApplied(applied: readonly AppliedVersion[]): void {
     this.#applied = applied;
     const whole = applied.filter(({ hasAll }) => hasAll).slice(0, APPLIED_RUNNABLE_MAX);
@@ -140,9 +132,6 @@ export class DagRegistry {
 
   /**
    * Gives a task that has no `run` of its own its handler; before or after its DAG is added.
-   * @param dag - name of the DAG.
-   * @param key - of the task.
-   * @param run - the handler.
    * @throws MillraceError `DAG_INVALID`: there is no such task, or it has a handler.
    */
   bind(dag: string, key: string, run: TaskRun): void {
@@ -200,7 +189,6 @@ export class DagRegistry {
 
   /**
    * The version a DAG of this process is stored under.
-   * @param name - of the DAG.
    * @returns undefined for one that has not been added or not been saved.
    */
   versionOf(name: string): number | undefined {
@@ -209,7 +197,6 @@ export class DagRegistry {
 
   /**
    * How many tasks a batch of a DAG may begin with, of all versions that this process knows.
-   * @param name - of the DAG.
    * @returns 0 for one that is not known.
    */
   taskCountOf(name: string): number {

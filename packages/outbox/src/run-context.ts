@@ -22,8 +22,6 @@ const NO_INPUTS = Object.freeze({});
 /**
  * What the handler of one try is given. Signal and logger are made when it asks for them: most handlers never look. Own members all of
  * them, so that a handler can pass the context on as `{ ...context }`.
- * @param task - the claim.
- * @param parts - see ContextParts.
  */
 export function contextOf(task: ClaimedTask, { stop, additions, logger }: ContextParts): TaskContext {
   const { batchId: id, taskKey, attempt, payload, inputs, tenant, dag, bizKey, runNo, traceparent } = task;
@@ -46,8 +44,6 @@ export function contextOf(task: ClaimedTask, { stop, additions, logger }: Contex
 
 /**
  * The same for a transactional handler: its signal aborts with its transaction, too.
- * @param task - the claim.
- * @param parts - see ContextParts.
  * @param tx - of the handler, which gets it without its commit.
  */
 export function contextWithin(task: ClaimedTask, parts: ContextParts, tx: Tx): TransactionalContext {

@@ -42,10 +42,6 @@ export class Scheduler {
   #isStopped = false;
   #cancelTimer: (() => void) | undefined;
 
-  /**
-   * @param parts - of the outbox.
-   * @param options - clock, logger.
-   */
   constructor(
     parts: {
       readonly schedules: ScheduleStore;

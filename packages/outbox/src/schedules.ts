@@ -57,11 +57,7 @@ export class Schedules {
   readonly #options: ResolvedOutboxOptions;
   readonly #afterChange: () => void;
 
-  /**
-   * @param parts - of the outbox.
-   * @param options - the database, limits.
-   * @param afterChange - told when a schedule may be due earlier than it was.
-   */
+  /** @param afterChange - told when a schedule may be due earlier than it was. */
   constructor(
     parts: { readonly schedules: ScheduleStore; readonly batches: BatchStore },
     options: ResolvedOutboxOptions,
@@ -77,7 +73,6 @@ export class Schedules {
   /**
    * Makes a schedule, or changes the one of this name. With the same cron and time zone its next period stays, so that a program may set its
    * schedules at every start; with another one, or when a pause ends, the next period is the first one from now on.
-   * @param input - see ScheduleInput.
    * @throws MillraceError `SCHEDULE_INVALID`, `DAG_NOT_FOUND`, `BATCH_TOO_LARGE`, `ID_INVALID`, `PARAMETER_INVALID`, `BACKEND_UNAVAILABLE`.
    */
   async set(input: ScheduleInput): Promise<Schedule> {
@@ -99,7 +94,6 @@ export class Schedules {
 
   /**
    * One schedule.
-   * @param key - name and tenant.
    * @throws MillraceError `SCHEDULE_NOT_FOUND`.
    */
   async get({ name, tenant = NO_TENANT }: ScheduleKey): Promise<Schedule> {
@@ -118,7 +112,6 @@ export class Schedules {
 
   /**
    * Starts no more batches of a schedule until it is resumed. Periods that pass meanwhile get none.
-   * @param key - name and tenant.
    * @throws MillraceError `SCHEDULE_NOT_FOUND`.
    */
   pause(key: ScheduleKey): Promise<Schedule> {
@@ -127,7 +120,6 @@ export class Schedules {
 
   /**
    * Ends a pause; the next batch is that of the first period from now on.
-   * @param key - name and tenant.
    * @throws MillraceError `SCHEDULE_NOT_FOUND`.
    */
   resume(key: ScheduleKey): Promise<Schedule> {
@@ -136,7 +128,6 @@ export class Schedules {
 
   /**
    * Removes a schedule. Its batches stay.
-   * @param key - name and tenant.
    * @returns whether there was one.
    */
   remove({ name, tenant = NO_TENANT }: ScheduleKey): Promise<boolean> {

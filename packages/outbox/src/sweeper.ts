@@ -21,10 +21,6 @@ export class Sweeper {
   readonly #options: ResolvedOutboxOptions;
   readonly #repeating: Repeating;
 
-  /**
-   * @param parts - of the outbox.
-   * @param options - the lease.
-   */
   constructor(
     parts: {
       readonly tasks: TaskStore;

@@ -16,11 +16,6 @@ export class TaskAdditions {
   /** Made with the first one: most handlers add nothing. */
   #tasks: Map<string, NewTask> | undefined;
 
-  /**
-   * @param handler - whose these are.
-   * @param registry - of the handlers that can be named.
-   * @param options - limits.
-   */
   constructor(handler: string, registry: DagRegistry, options: ResolvedOutboxOptions) {
     this.#handler = handler;
     this.#registry = registry;
@@ -34,7 +29,6 @@ export class TaskAdditions {
 
   /**
    * Adds tasks: all of them, or none when one is refused.
-   * @param given - by the handler.
    * @throws MillraceError `TASKS_INVALID`, `BATCH_TOO_LARGE`, `PARAMETER_INVALID`.
    */
   add(given: readonly AddedTask[]): void {

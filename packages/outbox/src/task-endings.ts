@@ -10,10 +10,6 @@ export class TaskEndings {
   readonly #tasks: TaskStore;
   readonly #options: ResolvedOutboxOptions;
 
-  /**
-   * @param tasks - where ends are written.
-   * @param options - limits.
-   */
   constructor(tasks: TaskStore, options: ResolvedOutboxOptions) {
     this.#tasks = tasks;
     this.#options = options;
@@ -21,10 +17,7 @@ export class TaskEndings {
 
   /**
    * Completes a task, with the tasks it has added, and commits.
-   * @param tx - its last use.
-   * @param task - the claim.
    * @param result - JSON text.
-   * @param added - by its handler.
    * @throws MillraceError `CLAIM_LOST`, `TASKS_INVALID`, `BATCH_TOO_LARGE`; those of a COMMIT.
    */
   async complete(tx: Tx, task: ClaimedTask, result: string, added: readonly NewTask[]): Promise<number> {
@@ -37,8 +30,6 @@ export class TaskEndings {
 
   /**
    * Skips a task whose condition does not hold, and what can no longer run because of it.
-   * @param tx - committed by its owner.
-   * @param task - the claim.
    * @throws MillraceError `CLAIM_LOST`.
    */
   async skip(tx: Tx, { id, claimId }: ClaimedTask): Promise<number> {
@@ -50,7 +41,6 @@ export class TaskEndings {
 
   /**
    * What a handler returned, as JSON text.
-   * @param handler - for messages.
    * @param value - anything; undefined is null.
    * @throws MillraceError `RESULT_INVALID`.
    */
@@ -74,11 +64,7 @@ export class TaskEndings {
   }
 }
 
-/**
- * Whether a task is not to be run, by its condition.
- * @param handler - that may have one.
- * @param task - the claim.
- */
+/** Whether a task is not to be run, by its condition. */
 export async function isUnwanted({ when }: TaskHandler, { inputs }: ClaimedTask): Promise<boolean> {
   return when !== undefined && !(await when(inputs ?? {}));
 }

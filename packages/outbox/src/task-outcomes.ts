@@ -29,11 +29,6 @@ export class TaskOutcomes {
   readonly #logger: Logger;
   readonly #afterEnd: AfterEnd;
 
-  /**
-   * @param parts - of the outbox.
-   * @param options - limits.
-   * @param afterEnd - see AfterEnd.
-   */
   constructor(
     parts: {
       readonly tasks: TaskStore;

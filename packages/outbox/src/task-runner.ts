@@ -21,11 +21,6 @@ export class TaskRunner {
   readonly #options: ResolvedOutboxOptions;
   readonly #logger: Logger;
 
-  /**
-   * @param parts - of the outbox.
-   * @param options - limits.
-   * @param afterEnd - see AfterEnd.
-   */
   constructor(
     parts: {
       readonly tasks: TaskStore;
@@ -48,7 +43,6 @@ export class TaskRunner {
 
   /**
    * Runs a task. Never throws.
-   * @param task - claimed by this worker.
    * @param stop - thrown when the claim is lost (`CLAIM_LOST`) or the worker stops (STOPPING).
    * @param listener - `free`: the slot can be used for another one; `ended`: the end is written.
    */

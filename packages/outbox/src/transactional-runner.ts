@@ -22,11 +22,6 @@ export class TransactionalRunner {
   /** One session: the time of a handler begins with its turn, not while it waits behind others. */
   readonly #turn: <T>(work: () => Promise<T>) => Promise<T>;
 
-  /**
-   * @param parts - of the outbox.
-   * @param options - the database.
-   * @param afterEnd - see AfterEnd.
-   */
   constructor(
     parts: { readonly endings: TaskEndings; readonly outcomes: TaskOutcomes },
     { database }: ResolvedOutboxOptions,
@@ -41,9 +36,6 @@ export class TransactionalRunner {
 
   /**
    * Runs a task, and writes down how it ended.
-   * @param task - the claim.
-   * @param handler - that runs it.
-   * @param parts - of its context.
    * @param onStart - called when its turn has come.
    */
   run(

@@ -24,10 +24,7 @@ export class VacuumWatch {
   readonly #seen = new Map<string, { readonly xmin: string; readonly sinceMs: number }>();
   #warnedMs = Number.NEGATIVE_INFINITY;
 
-  /**
-   * @param store - who to ask.
-   * @param options - when to warn.
-   */
+  /** @param options - when to warn. */
   constructor(store: Pick<HorizonStore, 'holders'>, options: ResolvedOutboxOptions) {
     this.#store = store;
     this.#options = options;

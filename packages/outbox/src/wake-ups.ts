@@ -13,10 +13,7 @@ const ABORTED = 'aborted:';
 /** How an applied DAG is announced. No DAG has a slash in its name: whoever does not know this takes it for work that is not theirs. */
 export const APPLIED = '/applied';
 
-/**
- * The channel of an outbox' hints.
- * @param schema - of the tables.
- */
+/** The channel of an outbox' hints. */
 export const channelOf = (schema: string): string => hintChannel('outbox', schema);
 
 /** Hints between the instances of an outbox: there may be work, a batch was aborted, a DAG was applied. */
@@ -24,11 +21,7 @@ export class WakeUps {
   readonly #hints: Hints;
   readonly #listeners = new Set<(hint: Hint) => void>();
 
-  /**
-   * @param database - that carries them.
-   * @param channel - of this outbox.
-   * @param logger - told when one could not be sent.
-   */
+  /** @param logger - told when one could not be sent. */
   constructor(database: Database, channel: string, logger: Logger) {
     this.#hints = new Hints(database, channel, logger);
   }

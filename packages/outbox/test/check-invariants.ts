@@ -81,9 +81,6 @@ const name = (...parts: readonly (string | number | null)[]) => JSON.stringify(p
 /**
  * Looks at every batch of an outbox, and recomputes from tasks and edges alone what counters and states must be. May be called at any
  * moment: all tables are read as they are at one.
- * @param database - where the tables are.
- * @param schema - theirs.
- * @param options - see InvariantOptions.
  * @returns what is wrong; nothing when all is well.
  */
 export async function findViolations(

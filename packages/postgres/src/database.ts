@@ -35,8 +35,6 @@ export interface Queryable {
   /**
    * Runs one statement.
    * @param sql - with `$1`, `$2` … for the parameters.
-   * @param params - in their order.
-   * @param options - deadline, signal, name.
    * @throws the error of PostgreSQL as it came, `code` is its SQLSTATE; MillraceError `BACKEND_UNAVAILABLE`,
    * `PARAMETER_INVALID`, `TX_CLOSED`, `TX_REENTRANT`, `SERVICE_STOPPED`.
    */
@@ -58,8 +56,6 @@ export interface Tx extends Queryable {
   /**
    * Runs a last statement and commits behind it, in one round trip; then the function returns. If the statement fails, nothing is committed.
    * @param sql - with `$1`, `$2` … for the parameters.
-   * @param params - in their order.
-   * @param options - a name to prepare it by.
    * @returns its result; undefined when the replies were lost, and it was found out that the transaction has committed.
    * @throws like `query` and the COMMIT of `Database.transaction`; `TX_REENTRANT` in a part of a transaction, and
    * where somebody else commits: in handlers and listeners of an outbox.
@@ -72,7 +68,6 @@ export interface Tx extends Queryable {
   /**
    * Runs a part that can fail by itself (a savepoint): what it throws rolls back this part only. Until it ends, the outer
    * tx refuses statements as `TX_REENTRANT`.
-   * @param fn - gets a tx of its own.
    */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
 }

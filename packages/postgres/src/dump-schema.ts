@@ -62,8 +62,6 @@ ORDER BY kind, owner COLLATE "C", part, name COLLATE "C"`;
  * The enums, sequences, tables (columns, types, defaults, constraints, indexes, triggers), views (their columns; the rest
  * is written differently by different versions) and functions of a schema, as a text that is the same wherever the
  * schema is the same: on both drivers, under any schema name.
- * @param database - where.
- * @param schema - which.
  * @throws the error of PostgreSQL when there is no such schema; those of `transaction`.
  */
 export async function dumpSchema(database: Database, schema: string): Promise<string> {

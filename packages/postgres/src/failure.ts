@@ -29,7 +29,6 @@ export function isSqlError(error: unknown, sqlState?: string): error is SqlError
 
 /**
  * Whether others were in the way of a transaction (serialization failure, deadlock). A swallowed one comes as the cause of TX_ROLLED_BACK.
- * @param error - what the database threw.
  */
 export function isConflict(error: unknown): boolean {
   const failed = ERRORS.is(error, 'TX_ROLLED_BACK') ? error.cause : error;
@@ -49,7 +48,6 @@ export function kindOf(error: unknown): FailureKind {
  * Turns what a driver threw into what a caller gets: `BACKEND_UNAVAILABLE` for everything that may pass, the original
  * as its cause; an error of ours or of the statement as it is.
  * @param error - what was thrown.
- * @param operation - for the message.
  */
 export function toDatabaseError(error: unknown, operation: string): unknown {
   if (error instanceof MillraceError && !ERRORS.is(error, 'DATABASE_TIMEOUT')) return error;

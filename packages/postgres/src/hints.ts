@@ -15,11 +15,7 @@ export class Hints {
   readonly #pending = new Set<string>();
   #sending: Promise<void> | undefined;
 
-  /**
-   * @param database - that carries them.
-   * @param channel - see `hintChannel`.
-   * @param logger - told when one could not be sent.
-   */
+  /** @param logger - told when one could not be sent. */
   constructor(database: Database, channel: string, logger: Logger) {
     this.#database = database;
     this.#channel = channel;
@@ -41,10 +37,7 @@ export class Hints {
     await this.#sending;
   }
 
-  /**
-   * Tells the others, soon; the same hint once.
-   * @param hint - a short text.
-   */
+  /** Tells the others, soon; the same hint once. */
   send(hint: string): void {
     this.#pending.add(hint);
     this.#sending ??= this.#send();

@@ -26,8 +26,6 @@ const CONFLICTS_MAX = 8;
 /**
  * Brings a schema up to date: applies the files that it lacks, each in a transaction of its own. Any number of instances
  * may call it at once; each file is applied once.
- * @param database - where.
- * @param options - schema, package, files.
  * @returns the names of the files that this call applied.
  * @throws MillraceError `MIGRATION_INVALID`, `MIGRATION_CHANGED`, `MIGRATION_GAP`, `SCHEMA_NEWER`, `MIGRATION_FAILED`,
  * `IDENTIFIER_INVALID`, and those of `transaction`.
@@ -61,8 +59,6 @@ const failed = ({ name }: MigrationFile, error: Error) =>
 
 /**
  * Checks that a schema is what the code expects, without changing anything; for the start of an instance.
- * @param database - where.
- * @param options - schema, package, files.
  * @throws MillraceError `SCHEMA_OUTDATED`, `SCHEMA_NEWER`, `MIGRATION_CHANGED`, `MIGRATION_GAP`, `MIGRATION_INVALID`,
  * and those of `query`.
  */

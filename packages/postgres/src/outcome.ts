@@ -13,7 +13,6 @@ export const SERVER_LIFE =
 /**
  * Asks PostgreSQL what became of a transaction, for whoever got `COMMIT_UNKNOWN`. It remembers for days at least; behind
  * a crash of the server it can only deny, and a commit is `unknown`: look for what the transaction wrote.
- * @param database - where the transaction ran.
  * @param xid - `details.xid` of the error, or `tx.xid`.
  * @throws those of `query`.
  */

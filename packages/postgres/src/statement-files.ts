@@ -26,10 +26,7 @@ export class StatementFiles {
   readonly #suffix: string;
   readonly #read = new Map<string, Statement>();
 
-  /**
-   * @param options - see StatementFilesOptions.
-   * @throws MillraceError `IDENTIFIER_INVALID`.
-   */
+  /** @throws MillraceError `IDENTIFIER_INVALID`. */
   constructor(options: StatementFilesOptions) {
     const { part, schema } = options;
     this.#options = options;
@@ -58,8 +55,6 @@ export class StatementFiles {
 
 /**
  * A channel for the hints that instances give each other; its name fits into 63 bytes, whatever the schema is called.
- * @param part - whose hints.
- * @param schema - of its tables.
  */
 export const hintChannel = (part: string, schema: string): string =>
   `millrace_${part}_${createHash('sha256').update(schema).digest('hex').slice(0, 16)}`;

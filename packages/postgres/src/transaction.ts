@@ -26,8 +26,6 @@ const FIRST_PAUSE_MS = 5;
 
 /**
  * Runs a function in a transaction; see `Database.transaction`.
- * @param host - the driver.
- * @param fn - what to do.
  * @param options - isolation, deadline, signal, retries.
  */
 export async function runTransaction<T>(

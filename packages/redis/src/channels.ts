@@ -21,10 +21,7 @@ export class Channels {
   #cancelTimer: CancelTimer = () => {};
   #stopped = false;
 
-  /**
-   * @param options - of the connection.
-   * @param links - the connection's own links, which know where a server is.
-   */
+  /** @param links - the connection's own links, which know where a server is. */
   constructor(options: ResolvedRedisConnectionOptions, links: Links) {
     this.#options = options;
     this.#links = links;
@@ -32,7 +29,6 @@ export class Channels {
 
   /**
    * Listens to one channel.
-   * @param channel - its name.
    * @param listener - told every message that arrives; what it throws is ignored.
    * @returns a function that ends the listening.
    */

@@ -41,10 +41,7 @@ export class RedisConnection implements Service, ScriptRunner {
   readonly #lifecycle: Lifecycle;
   #starting: Promise<void> | undefined;
 
-  /**
-   * @param options - where Redis is and how patient to be.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
-   */
+  /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`. */
   constructor(options: RedisConnectionOptions = {}) {
     this.options = resolveRedisConnectionOptions(options);
     this.#link = isClusterAddress(this.options)
@@ -105,9 +102,6 @@ export class RedisConnection implements Service, ScriptRunner {
    * Sends one command. It is never repeated: after a lost connection nobody knows whether it ran. Only what a node of a
    * cluster has sent elsewhere or put off without executing it (MOVED, ASK, TRYAGAIN, CLUSTERDOWN …) goes out again. In a
    * cluster it goes by its first key, without one to any master.
-   * @param command - its name.
-   * @param args - its arguments.
-   * @param options - another deadline.
    * @returns the reply as ioredis gives it, texts as strings.
    * @throws MillraceError `REDIS_UNAVAILABLE` (`details.code` says why, `cause` is the original; a passed deadline is
    * a `REDIS_TIMEOUT` there), `REDIS_REFUSED`; `SERVICE_STOPPED`.
@@ -129,7 +123,6 @@ export class RedisConnection implements Service, ScriptRunner {
    * Checks that Redis keeps what it was given: with any `maxmemory-policy` but `noeviction` it deletes keys when memory is
    * full, whether a limit is set now or later. By INFO, which a user can be allowed where CONFIG cannot; in a Redis Cluster
    * every master is asked.
-   * @param options - another deadline.
    * @throws MillraceError `REDIS_MAY_EVICT`; `REDIS_UNAVAILABLE`, `REDIS_REFUSED` (the user may not run INFO),
    * `SERVICE_STOPPED`.
    */
@@ -149,7 +142,6 @@ export class RedisConnection implements Service, ScriptRunner {
    * Executes one script call. It is sent again when the connection is lost before the reply, until the deadline; a
    * script that Redis does not know (any more) is sent in full.
    * @param call - made by `script.call`.
-   * @param options - another deadline.
    * @returns the decoded reply.
    * @throws MillraceError `REDIS_UNAVAILABLE`, `REDIS_SCRIPT_FAILED`, `SERVICE_STOPPED`.
    */
@@ -178,7 +170,6 @@ export class RedisConnection implements Service, ScriptRunner {
    * to Redis are sent again, which may put them behind later ones of the same pipeline: calls that depend on each
    * other do not belong into one.
    * @param calls - made by `script.call`; in a Redis Cluster each under one hash tag, one round trip per node.
-   * @param options - another deadline, for all of them together.
    * @returns one settled result per call; the reasons are those that `run` throws.
    */
   async pipeline<const C extends readonly ScriptCall[]>(

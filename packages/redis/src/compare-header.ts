@@ -5,7 +5,6 @@ import type { ScriptDeclaration } from './script.js';
 
 /**
  * Compares the header of a script's Lua file with its declaration; for tests.
- * @param script - a loaded script, or anything that holds a declaration.
  * @returns one sentence per difference; empty when both say the same.
  */
 export function compareHeader(script: { readonly declaration: Omit<ScriptDeclaration, 'decode'> }): string[] {
@@ -22,7 +21,6 @@ export function compareHeader(script: { readonly declaration: Omit<ScriptDeclara
 /**
  * Compares a folder of Lua files with the scripts declared from it, both ways; for tests.
  * @param folder - the folder; its subfolders hold includes of their own and are not looked at.
- * @param scripts - the loaded scripts.
  * @returns one sentence per difference: in headers, and for files without a declaration that are no include either.
  */
 export function compareFolder(

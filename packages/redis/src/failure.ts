@@ -19,7 +19,6 @@ export function verdictOf(error: unknown): FailureVerdict {
 /**
  * Turns what the client library threw into an error of the registry.
  * @param error - what was thrown; an error of ours stays as it is.
- * @param operation - the command or script, for the message.
  * @returns `REDIS_UNAVAILABLE`, `REDIS_SCRIPT_FAILED` or `REDIS_REFUSED`, the thrown error as its cause.
  */
 export function toRedisError(error: unknown, operation: string): MillraceError {

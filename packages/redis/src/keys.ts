@@ -8,7 +8,6 @@ const EMPTY = '%';
 /**
  * Turns an id of any content into a part of a Redis key: letters, digits and `_ . ~ - %` only, so never a brace,
  * a colon or a slash. Two different ids never give the same part.
- * @param id - any text, lone surrogates included.
  * @returns the part; {@link decodeId} gives the id back.
  */
 export function encodeId(id: string): string {
@@ -30,7 +29,6 @@ export function encodeId(id: string): string {
 
 /**
  * Gives back the id that {@link encodeId} encoded.
- * @param part - the encoded part.
  * @returns the id.
  * @throws MillraceError `ID_INVALID` when no id is encoded like this.
  */

@@ -42,11 +42,7 @@ export class Link implements Links, ServerLink {
   #heard = 0;
   #corked = false;
 
-  /**
-   * @param options - of the connection.
-   * @param role - for CLIENT LIST and the log.
-   * @param node - which node, when the options name a cluster.
-   */
+  /** @param node - which node, when the options name a cluster. */
   constructor(options: ResolvedRedisConnectionOptions, role: string, node?: NodeAddress) {
     this.#options = options;
     this.#role = role;

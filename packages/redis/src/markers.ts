@@ -63,10 +63,7 @@ export class Markers {
   readonly #lanes = new Map<string, Lane>();
   #stopped = false;
 
-  /**
-   * @param options - of the connection.
-   * @param commands - the connection's own links, for what must not wait behind a blocking call.
-   */
+  /** @param commands - the connection's own links, for what must not wait behind a blocking call. */
   constructor(options: ResolvedRedisConnectionOptions, commands: Links) {
     this.#options = options;
     this.#commands = commands;
@@ -75,7 +72,6 @@ export class Markers {
 
   /**
    * Waits for a marker on a list. One marker wakes one waiter, the one that has waited longest for its key.
-   * @param key - the marker list.
    * @param options - how long, and what ends the wait early.
    * @returns why the wait ended; `aborted` also when the connection is stopped. Never rejects.
    */

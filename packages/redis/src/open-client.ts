@@ -18,8 +18,6 @@ type SeedNode = NodeAddress & Pick<RedisOptions, 'username' | 'password' | 'tls'
  * link.ts): a command of ioredis' offline queue may run long after its caller has given up, and a client told to
  * disconnect while it reconnects parks for ever. For the same reason a cluster is served by one such client per node
  * (see cluster-nodes.ts): ioredis' own Cluster repeats commands after their deadline and never leaves a silent node.
- * @param options - of the connection.
- * @param role - for CLIENT LIST.
  * @param node - which node, when the options name a cluster.
  */
 export function openClient(options: ResolvedRedisConnectionOptions, role: string, node?: NodeAddress): Redis {

@@ -131,7 +131,6 @@ const SPEC: OptionSpec<ResolvedRedisConnectionOptions> = {
 
 /**
  * Completes the options of a connection.
- * @param given - what the user wrote.
  * @returns the resolved options, frozen.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */

@@ -85,7 +85,6 @@ export const STANDARD_INCLUDES = new URL('../lua/', import.meta.url);
 /**
  * Declares a Lua script with typed keys, arguments and reply. Every script must be repeatable: it is sent again when
  * the connection is lost before its reply.
- * @param declaration - name, file, keys, arguments, reply.
  * @returns the declaration, for `loadScripts`.
  */
 export function defineScript<const K extends string, const A extends string, R>(

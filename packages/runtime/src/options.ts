@@ -45,8 +45,6 @@ const QUEUE_RULES: OptionRules<ResolvedQueueConfig> = {
 
 /**
  * Completes and checks the configuration of a queue.
- * @param config - what the user wrote.
- * @param owner - whose options these are, for the message.
  * @returns the configuration, frozen.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
@@ -105,8 +103,6 @@ const WORKER_RULES: OptionRules<ResolvedWorkerConfig> = {
 
 /**
  * Completes and checks the configuration of a worker.
- * @param config - what the user wrote.
- * @param owner - whose options these are, for the message.
  * @returns the configuration, frozen.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
@@ -129,8 +125,6 @@ const WAIT_RULES: Readonly<Record<string, OptionRule>> & OptionRules<Required<Qu
 
 /**
  * Checks the options of one `put` or `get`; every queue calls it first.
- * @param owner - the class of the queue, for the message.
- * @param options - what the caller gave.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export function checkWaitOptions(owner: string, options: QueueWaitOptions | undefined): void {

@@ -59,13 +59,7 @@ export async function workOn<T>(work: WorkOnItem<T>): Promise<{ readonly thrown:
   }
 }
 
-/**
- * Writes a line; a logger that throws (on a hostile error, say) ends nothing.
- * @param log - where to.
- * @param level - how grave it is.
- * @param fields - the values.
- * @param message - the sentence.
- */
+/** Writes a line; a logger that throws (on a hostile error, say) ends nothing. */
 export function report(log: Logger, level: 'warn' | 'error', fields: object, message: string): void {
   try {
     log[level](fields, message);

@@ -108,10 +108,7 @@ export class Worker<T> implements Service {
   readonly ended: Promise<void>;
 
   /**
-   * @param queue - any queue.
    * @param handler - may also come later, through `handle`.
-   * @param config - see WorkerConfig.
-   * @param dependencies - clock, randomness, logger.
    * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
    */
   constructor(

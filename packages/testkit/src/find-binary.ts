@@ -12,7 +12,6 @@ export type ServerBinaryName = keyof typeof KEYS;
 
 /**
  * Finds one of these programs on this machine.
- * @param name - which program.
  * @param found - an earlier search, so that one start does not search twice.
  * @returns its full path.
  * @throws Error that names the command to install it when it is nowhere.

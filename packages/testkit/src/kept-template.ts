@@ -11,7 +11,6 @@ const CACHE = join(MODULES, '.cache/millrace-testkit');
 
 /**
  * A folder that takes long to make, is made once, and is copied from then on; see {@link copyFolder}.
- * @param name - says everything that its content depends on.
  * @param make - makes it, in a folder that is there and empty, and gives its path.
  * @returns its path; nobody may change it.
  */
@@ -35,7 +34,6 @@ export async function keptTemplate(name: string, make: (folder: string) => Promi
 
 /**
  * Copies a folder with its owners and rights.
- * @param from - what is copied.
  * @param to - is not there yet.
  */
 export function copyFolder(from: string, to: string): void {

@@ -77,7 +77,6 @@ export function openLedger(path: string): Ledger {
 
 /**
  * Reads a whole ledger. A last line without its end is left out: its writer was killed before `append` returned.
- * @param path - the file.
  * @returns the entries in the order they were written.
  * @throws Error when the file is missing or any other line is broken, since the record is then no evidence.
  */

@@ -23,7 +23,6 @@ const NEST = ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'];
 
 /**
  * Makes a folder outside the workspace with a built package, its dependencies, and the NestJS that another folder has.
- * @param options - see NestConsumerOptions.
  * @returns the folder; removed when it is disposed of, at the latest with this process.
  */
 export async function nestConsumer({

@@ -34,7 +34,6 @@ export async function settledResources(): Promise<OpenResources> {
 
 /**
  * Proves that nothing is open that was not open before, giving what is being closed a moment to go.
- * @param baseline - what was open before.
  * @param deadlineMs - how long the counts may take to fall; 2000 unless given.
  * @throws Error that lists what is left.
  */

@@ -37,7 +37,6 @@ export function createOwnedFolder(): OwnedFolder {
 /**
  * Removes the folders of processes that ended without doing so, and ends what still runs in them: a backend that
  * was frozen when its runner got SIGKILL never wakes to notice.
- * @param parent - where the folders are.
  * @returns the paths removed.
  */
 export function sweepAbandonedFolders(parent: string = tmpdir()): string[] {

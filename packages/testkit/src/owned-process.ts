@@ -34,7 +34,6 @@ const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'].find(existsSync);
 
 /**
  * Starts a child process that dies with this one, SIGKILL included (on Linux with setpriv).
- * @param command - what to run.
  * @returns the running process.
  * @throws Error when it cannot be spawned.
  */

@@ -35,7 +35,6 @@ const PROBE_TIMEOUT_MS = 500;
 /**
  * Starts a PostgreSQL for this process alone: own port on 127.0.0.1, own cluster, no password, 200 connections.
  * Works for root too: the server then runs as the user `postgres`, since PostgreSQL refuses root.
- * @param options - port, durability and further arguments.
  * @returns the server, which has answered a query.
  * @throws Error with the command that installs PostgreSQL when there is none, or with the server's output when
  *   initdb fails or the server does not answer within five seconds.

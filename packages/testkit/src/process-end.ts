@@ -9,7 +9,6 @@ const cleanUps = new Set<() => void>();
  * The hooks are there only while something is registered. When the process has its own handler for a signal, that
  * handler decides whether it ends, and the clean-ups wait for `exit`.
  *
- * @param cleanUp - synchronous; later registrations run first.
  * @returns a function that takes the registration back.
  */
 export function atProcessEnd(cleanUp: () => void): () => void {

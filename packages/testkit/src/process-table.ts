@@ -17,7 +17,6 @@ const isLinux = process.platform === 'linux';
 
 /**
  * Reads one process.
- * @param pid - its id.
  * @returns its entry, or `undefined` when there is none.
  */
 export function readProcess(pid: number): ProcessEntry | undefined {
@@ -44,7 +43,6 @@ export function listProcesses(): ProcessEntry[] {
 /**
  * Tells whether a process has ended. A zombie has: signal 0 still reaches it until its parent collects it, so
  * `kill -0` would say otherwise.
- * @param pid - its id.
  * @returns true when nothing runs under that pid any more.
  */
 export function isProcessGone(pid: number): boolean {
@@ -54,7 +52,6 @@ export function isProcessGone(pid: number): boolean {
 
 /**
  * Reads the working directory of a process.
- * @param pid - its id.
  * @returns the folder, or `undefined` where the platform or the permissions do not tell.
  */
 export function workingDirectory(pid: number): string | undefined {
@@ -82,7 +79,6 @@ export const PS_ARGUMENTS = ['-A', '-o', 'pid=,ppid=,state=,tty=,lstart='];
 
 /**
  * Parses the output of `ps` with {@link PS_ARGUMENTS}, for systems without /proc.
- * @param output - what ps printed.
  * @returns one entry per line.
  */
 export function parsePs(output: string): ProcessEntry[] {

@@ -9,7 +9,6 @@ const SETTLE_MS = 2_000;
 
 /**
  * Stops a process and all its descendants (SIGSTOP).
- * @param pid - the root of the tree.
  * @throws Error when something still runs after two seconds.
  */
 export function freezeTree(pid: number): void {
@@ -24,19 +23,13 @@ export function freezeTree(pid: number): void {
   if (!everyoneStill) throw new Error(`children of process ${pid} did not stop within ${SETTLE_MS} ms`);
 }
 
-/**
- * Lets a frozen tree run on (SIGCONT), children before the root that watches them.
- * @param pid - the root of the tree.
- */
+/** Lets a frozen tree run on (SIGCONT), children before the root that watches them. */
 export function thawTree(pid: number): void {
   for (const child of descendants(pid)) send(child, 'SIGCONT');
   send(pid, 'SIGCONT');
 }
 
-/**
- * Kills a process and all its descendants (SIGKILL) and waits until they are gone.
- * @param pid - the root of the tree.
- */
+/** Kills a process and all its descendants (SIGKILL) and waits until they are gone. */
 export function killTree(pid: number): void {
   if (isProcessGone(pid)) return;
   send(pid, 'SIGSTOP');

@@ -64,7 +64,6 @@ const LOOK_EVERY_MS = 50;
 
 /**
  * Starts a Redis Cluster for this process alone, formed by hand: no redis-cli, no questions asked.
- * @param options - its size.
  * @returns the cluster, all slots served and all replicas in sync.
  * @throws Error when a node does not start or the cluster does not form; nothing of it is left.
  */

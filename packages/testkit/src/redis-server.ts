@@ -22,7 +22,6 @@ const PROBE_TIMEOUT_MS = 500;
 
 /**
  * Starts a Redis for this process alone: own port on 127.0.0.1, own folder, nothing persisted unless asked for.
- * @param options - port, data folder and further arguments.
  * @returns the server, which has answered a PING.
  * @throws Error with the command that installs Redis when there is none, or with the server's output when it does
  *   not answer within five seconds.

@@ -30,7 +30,6 @@ const RUNNING_WITHIN_MS = 10_000;
 
 /**
  * Runs an application; it is up when this resolves, or has ended. Killed when it is disposed of.
- * @param program - a file that Node runs.
  * @param brief - its only argument, as JSON.
  */
 export async function runApplication(program: string, brief: unknown): Promise<RunningApplication> {

@@ -7,7 +7,6 @@ export interface ServerShare<S> {
 
 /**
  * Lets everybody in this process use one server: the first share starts it, the last one given back stops it.
- * @param start - starts the server.
  * @returns a function that hands out shares; it throws what `start` throws, and the next call tries again.
  */
 export function shareServer<S extends AsyncDisposable>(

@@ -7,8 +7,6 @@ const LOOKS_AT_ONCE = 8;
 
 /**
  * How many dead letters a selection has now.
- * @param client - of the server.
- * @param selection - which.
  * @returns undefined where they have more causes than the server tells at once.
  * @throws ProblemError when the server refuses.
  */

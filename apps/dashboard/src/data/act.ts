@@ -12,11 +12,7 @@ export interface ActOptions<Id extends ServerRouteId> {
   readonly saysProblems?: boolean | undefined;
 }
 
-/**
- * Something that changes work. What it changed is asked for again, and what came of it is said.
- * @param id - of the route.
- * @param options - see ActOptions.
- */
+/** Something that changes work. What it changed is asked for again, and what came of it is said. */
 export function useAct<Id extends ServerRouteId>(
   id: Id,
   { done, saysProblems = true }: ActOptions<Id> = {},

@@ -12,12 +12,7 @@ export interface AskOptions<Answer = unknown> {
   readonly keepsShown?: boolean | undefined;
 }
 
-/**
- * What a route answers, kept up to date while it is shown (see freshness.ts).
- * @param id - of the route.
- * @param request - what is asked.
- * @param options - see AskOptions.
- */
+/** What a route answers, kept up to date while it is shown (see freshness.ts). */
 export function useAsk<Id extends ServerRouteId>(
   id: Id,
   request: CallRequest<Id>,

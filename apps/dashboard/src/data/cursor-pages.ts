@@ -15,10 +15,7 @@ interface Place {
   readonly cursors: readonly string[];
 }
 
-/**
- * Pages of a list; the first again when another list is asked for.
- * @param of - what is listed: its filters in one text.
- */
+/** Pages of a list; the first again when another list is asked for. */
 export function useCursorPages(of: string): CursorPages {
   const [place, setPlace] = useState<Place>({ of, cursors: [] });
   const cursors = place.of === of ? place.cursors : [];

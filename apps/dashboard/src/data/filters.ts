@@ -9,10 +9,7 @@ export interface Filters<Name extends string> {
   set(change: Partial<Record<Name, string>>): void;
 }
 
-/**
- * The filters of a view.
- * @param names - of them.
- */
+/** The filters of a view. */
 export function useFilters<const Name extends string>(...names: readonly Name[]): Filters<Name> {
   const [search, setSearch] = useSearchParams();
   const values = Object.fromEntries(names.map((name) => [name, search.get(name) ?? ''])) as Record<

@@ -36,11 +36,6 @@ const CHANGES_WITH: Readonly<Partial<Record<ServerRouteId, IsStale>>> = {
   getOperationStatus: withOperation,
 };
 
-/**
- * Whether what a route answered may be old after a change.
- * @param id - of the route.
- * @param hint - what has changed.
- * @param about - what the route was asked about.
- */
+/** Whether what a route answered may be old after a change. */
 export const isStaleAfter = (id: string, hint: Hint, about: About = {}): boolean =>
   CHANGES_WITH[id as ServerRouteId]?.(hint, about) ?? false;

@@ -44,7 +44,6 @@ export class LiveFeed {
   };
   #running: AbortController | undefined;
 
-  /** @param options - see LiveFeedOptions. */
   constructor(options: LiveFeedOptions) {
     this.#options = options;
   }

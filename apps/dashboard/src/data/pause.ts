@@ -1,7 +1,6 @@
 /**
  * Waits; ends early when nobody waits any more.
  * @param ms - how long.
- * @param signal - of whoever waits.
  */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -8,7 +8,6 @@ let now = Date.now();
 
 /**
  * Tells of every second while the page is looked at.
- * @param listener - is told.
  * @returns what ends it.
  */
 export function followSeconds(listener: () => void): () => void {

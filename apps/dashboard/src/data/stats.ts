@@ -9,10 +9,7 @@ export type Stats = AnswerOf<'getStats'>;
 /** A new point comes so often. */
 const POINT_EVERY_MS = 10_000;
 
-/**
- * What happened in a time up to now.
- * @param range - how far back.
- */
+/** What happened in a time up to now. */
 export function useStats({ id, step, minutes }: Range): UseQueryResult<Stats, Error> {
   const { client } = useSession();
   return useQuery({

@@ -37,10 +37,7 @@ export function followTheme(): void {
   apply();
 }
 
-/**
- * Chooses a theme.
- * @param next - what to show from now on.
- */
+/** Chooses a theme. */
 export function chooseTheme(next: ThemeChoice): void {
   choice = next;
   try {

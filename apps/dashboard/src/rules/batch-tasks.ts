@@ -9,7 +9,6 @@ type CriticalPath = NonNullable<BatchDetailsBody['criticalPath']>;
 
 /**
  * The state of a task as people see it: READY while it waits for others is not ready, and what is processed runs.
- * @param task - of a batch.
  */
 export function taskState({ status, waiting }: Pick<BatchTaskSummary, 'status' | 'waiting'>): string {
   if (status === 'PROCESSING') return 'RUNNING';
@@ -23,10 +22,7 @@ export interface StateCount {
   readonly tone: Tone;
 }
 
-/**
- * The tasks of a batch by state: those that have ended first, those whose turn comes last.
- * @param counts - of the batch.
- */
+/** The tasks of a batch by state: those that have ended first, those whose turn comes last. */
 export function stateCounts(counts: Counts): readonly StateCount[] {
   const all: readonly StateCount[] = [
     { label: 'done', value: counts.done, tone: 'ok' },
@@ -40,10 +36,7 @@ export function stateCounts(counts: Counts): readonly StateCount[] {
   return all.filter(({ label, value }) => value > 0 || label === 'done');
 }
 
-/**
- * How many tasks of a batch have not ended.
- * @param counts - of the batch.
- */
+/** How many tasks of a batch have not ended. */
 export const openTasks = ({ waiting, ready, processing }: Counts): number => waiting + ready + processing;
 
 /** What a retry of a whole batch runs again. */
@@ -72,11 +65,7 @@ export function runAgain({ counts, tasks }: Pick<BatchDetailsBody, 'counts' | 't
 /** More keys in a row are no longer read. */
 const KEYS_SHOWN = 7;
 
-/**
- * Tasks in a row: `load → fx → settle`; a long row without its middle.
- * @param keys - of the tasks, the first one first.
- * @param mark - between two.
- */
+/** Tasks in a row: `load → fx → settle`; a long row without its middle. */
 export function chainText(keys: readonly string[], mark = ' → '): string {
   if (keys.length <= KEYS_SHOWN) return keys.join(mark);
   const left = keys.length - (KEYS_SHOWN - 1);
@@ -84,10 +73,7 @@ export function chainText(keys: readonly string[], mark = ' → '): string {
   return [...keys.slice(0, half), `${left} more`, ...keys.slice(-half)].join(mark);
 }
 
-/**
- * How long the critical path takes: `2.3 s, 800 ms left`.
- * @param path - of the batch.
- */
+/** How long the critical path takes: `2.3 s, 800 ms left`. */
 export const pathTimeText = ({ ms, leftMs }: Pick<CriticalPath, 'ms' | 'leftMs'>): string =>
   leftMs > 0 ? `${durationText(ms)}, ${durationText(leftMs)} left` : durationText(ms);
 
@@ -105,9 +91,6 @@ export function parentsOf(edges: readonly DagEdge[] | null): ReadonlyMap<string,
   return parents;
 }
 
-/**
- * The edges between tasks that follow each other on the critical path.
- * @param keys - of the path.
- */
+/** The edges between tasks that follow each other on the critical path. */
 export const edgesOfPath = (keys: readonly string[]): ReadonlySet<string> =>
   new Set(keys.slice(1).map((key, index) => edgeName([keys[index] as string, key])));

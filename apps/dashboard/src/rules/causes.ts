@@ -8,10 +8,7 @@ export interface Counted {
   readonly count: number;
 }
 
-/**
- * How many failures there are; undefined where there may be more causes than the server has told.
- * @param causes - as it told them.
- */
+/** How many failures there are; undefined where there may be more causes than the server has told. */
 export const failuresOf = (causes: readonly Counted[]): number | undefined =>
   causes.length < CAUSES_MAX ? causes.reduce((sum, { count }) => sum + count, 0) : undefined;
 
@@ -56,19 +53,12 @@ export function causeParts({ signature, processorType, code }: CauseKnown): Caus
 
 const NAME_CHARACTERS_MAX = 80;
 
-/**
- * What a cause is called: its code, or the beginning of what it says.
- * @param parts - of its signature.
- */
+/** What a cause is called: its code, or the beginning of what it says. */
 export function causeName({ code, message }: CauseParts): string {
   const name = code || message;
   return name.length > NAME_CHARACTERS_MAX ? `${name.slice(0, NAME_CHARACTERS_MAX)}…` : name;
 }
 
-/**
- * The part of all failures that one cause has, 0 to 1.
- * @param count - of the cause.
- * @param failures - of all.
- */
+/** The part of all failures that one cause has, 0 to 1. */
 export const causeShare = (count: number, failures: number): number =>
   failures > 0 ? Math.min(1, count / failures) : 0;

@@ -16,11 +16,7 @@ export interface ResourceMark {
   readonly tone: Tone;
 }
 
-/**
- * What a service does to those who call it now.
- * @param resource - as it answered.
- * @param frozenForMs - what is left of its pause.
- */
+/** What a service does to those who call it now. */
 export function resourceMark(
   { limit, throttles }: Pick<Resource, 'limit' | 'throttles'>,
   frozenForMs: number,
@@ -30,10 +26,7 @@ export function resourceMark(
   return throttles > 0 ? { text: 'No limit now', tone: 'ok' } : { text: 'Has refused nothing', tone: 'ok' };
 }
 
-/**
- * Whether a service keeps those who call it from calling as fast as they could.
- * @param resource - which.
- */
+/** Whether a service keeps those who call it from calling as fast as they could. */
 export const holdsBack = ({ limit, frozenForMs }: Pick<Resource, 'limit' | 'frozenForMs'>): boolean =>
   limit !== null || frozenForMs > 0;
 
@@ -43,7 +36,6 @@ const byName = new Intl.Collator('en', { numeric: true });
 /**
  * Those that hold somebody back first, then those that have refused something; by name among their like, so that nothing
  * moves while it is looked at.
- * @param resources - in any order.
  */
 export function byHolding(resources: readonly Resource[]): readonly Resource[] {
   const rank = (one: Resource) => (holdsBack(one) ? 0 : one.throttles > 0 ? 1 : 2);
@@ -56,7 +48,6 @@ export const BARS = 90;
 /**
  * What is drawn now. It ends where a bar ends: so bars keep their counts, and the picture stands still in between.
  * @param nowSeconds - since 1970.
- * @param minutes - how far back.
  */
 export function spanAt(nowSeconds: number, minutes: number): Span {
   const width = (minutes * 60) / BARS;
@@ -90,8 +81,6 @@ const MOMENT = 0.001;
 /**
  * How a service was called. Points are written down while it is called only: a time without any was a time without
  * calls, and is drawn so. The last is what it says of itself now.
- * @param resource - as it answered.
- * @param options - see LinesOptions.
  */
 export function resourceLines(resource: Resource, { from, now, every }: LinesOptions): ResourceLines {
   const { rate, limit, concurrency, history } = resource;
@@ -135,10 +124,7 @@ function placed(history: readonly Point[], now: number): readonly Placed[] {
   return all;
 }
 
-/**
- * The least time between two points of any service: all are written down by one rule.
- * @param resources - all of them.
- */
+/** The least time between two points of any service: all are written down by one rule. */
 export function pointEverySeconds(resources: readonly Resource[]): number | undefined {
   let least: number | undefined;
   for (const { history } of resources)
@@ -164,7 +150,6 @@ export interface RefusalBars {
 /**
  * Counts refusals over equal times; bars of one width can be compared.
  * @param history - of a service: each point tells of the refusals since the one before.
- * @param span - what is drawn.
  */
 export function refusalBars(history: readonly Point[], [from, to]: Span): RefusalBars {
   const width = (to - from) / BARS;

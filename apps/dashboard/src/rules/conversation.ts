@@ -36,7 +36,6 @@ export interface ConversationFacts {
 /**
  * A conversation in its order, as far as it is known: an answer that is kept outweighs everything, an end that was heard outweighs a
  * list that was asked for before it.
- * @param facts - see ConversationFacts.
  */
 export function conversationOf({ messages, turns, sent, ends }: ConversationFacts): readonly Exchange[] {
   const open = new Map(turns.map(({ task_id, status }) => [task_id, status]));
@@ -69,10 +68,7 @@ interface Said {
   readonly at: string;
 }
 
-/**
- * Whether a turn runs or waits.
- * @param exchange - of the turn.
- */
+/** Whether a turn runs or waits. */
 export const isOpen = ({ status }: Pick<Exchange, 'status'>): boolean =>
   status !== undefined && !hasEnded(status);
 

@@ -47,8 +47,6 @@ const READABLE = 0.75;
 
 /**
  * Where the tasks of a DAG are drawn, flowing the way in which they are seen best: the same for the same shape, whatever their states.
- * @param shape - of the DAG.
- * @param room - of each task.
  * @param frame - what it has to fit into; the longer side of it is the way that is taken where both are good.
  */
 export function layOut(shape: DagShape, room: TaskRoom, frame: Frame): DagLayout {
@@ -159,11 +157,7 @@ function framed(
   };
 }
 
-/**
- * A line through spots that leaves and reaches each of them along the flow, as SVG writes it.
- * @param spots - where it goes through.
- * @param flow - which way.
- */
+/** A line through spots that leaves and reaches each of them along the flow, as SVG writes it. */
 export function linePath(spots: readonly Spot[], flow: Flow): string {
   return spots
     .map(({ x, y }, index) => {

@@ -55,8 +55,5 @@ export function ranksOf({ keys, edges }: DagShape): DagRanks {
   return { rankOf, ranks, edges: inside, span };
 }
 
-/**
- * A name that no other edge has: keys hold no NUL.
- * @param edge - who waits for whom.
- */
+/** A name that no other edge has: keys hold no NUL. */
 export const edgeName = ([from, to]: DagEdge): string => `${from}\0${to}`;

@@ -19,7 +19,6 @@ export type LetterSelection =
 
 /**
  * All letters of one cause; of one group only where one is looked at.
- * @param signature - of the cause.
  * @param groupId - of the group; undefined: in all of them.
  */
 export const causeSelection = (signature: string, groupId: string | undefined): LetterSelection =>
@@ -37,11 +36,7 @@ export interface MoveQuestion {
   readonly consequence: string;
 }
 
-/**
- * What is asked before dead letters are moved, with how many they are.
- * @param move - what is done with them.
- * @param count - of them, as somebody has seen it.
- */
+/** What is asked before dead letters are moved, with how many they are. */
 export function moveQuestion(move: LetterMove, count: number): MoveQuestion {
   const isOne = count === 1;
   const consequence =
@@ -61,7 +56,6 @@ export function moveQuestion(move: LetterMove, count: number): MoveQuestion {
 
 /**
  * What is said when dead letters have been moved. Others may have moved some of them first.
- * @param move - what was done.
  * @param moved - how many it were.
  * @param expected - how many it should have been.
  */
@@ -94,7 +88,6 @@ const NOTHING_MOVED: readonly string[] = ['AUDIT_UNAVAILABLE'];
 
 /**
  * What came of a request that failed: refused because the number is another, refused for another reason, or nobody knows.
- * @param error - of the call.
  */
 export function moveFailure(error: unknown): 'changed' | 'refused' | 'unknown' {
   if (!(error instanceof ProblemError)) return 'unknown';
@@ -102,9 +95,6 @@ export function moveFailure(error: unknown): 'changed' | 'refused' | 'unknown' {
   return error.status < 500 || NOTHING_MOVED.includes(error.code) ? 'refused' : 'unknown';
 }
 
-/**
- * What is said when nobody knows what came of a request.
- * @param problem - what went wrong.
- */
+/** What is said when nobody knows what came of a request. */
 export const uncertainText = (problem: string): string =>
   `${problem.replace(/\.$/, '')}. Some may have been moved.`;

@@ -13,7 +13,6 @@ export interface FastPath {
 /**
  * How submits were answered in some time.
  * @param points - of that time; null where nobody has reported.
- * @param stepSeconds - between two points.
  */
 export function fastPathOf(points: readonly (StatPoint | null)[], stepSeconds: number): FastPath {
   let fast = 0;

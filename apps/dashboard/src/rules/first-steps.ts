@@ -7,10 +7,7 @@ export interface Beginner {
   readonly seesAll: boolean;
 }
 
-/**
- * A command that submits a first group, to a processor that every server has.
- * @param beginner - who will run it.
- */
+/** A command that submits a first group, to a processor that every server has. */
 export function firstCommand({ origin, needsKey, seesAll }: Beginner): string {
   const body = {
     group: { id: 'first', ...(seesAll && { tenantId: 'you' }) },

@@ -14,10 +14,7 @@ export interface FleetSum {
   readonly versions: readonly string[];
 }
 
-/**
- * What all live instances have and do together; those that are gone do nothing.
- * @param instances - all that are listed.
- */
+/** What all live instances have and do together; those that are gone do nothing. */
 export function fleetSum(instances: readonly InstanceBody[]): FleetSum {
   const live = instances.filter(({ alive }) => alive);
   const sum = (of: (instance: InstanceBody) => number | null) =>
@@ -34,10 +31,7 @@ export function fleetSum(instances: readonly InstanceBody[]): FleetSum {
   };
 }
 
-/**
- * What an instance is called among people.
- * @param instance - which.
- */
+/** What an instance is called among people. */
 export const instanceName = ({ host, pid }: Pick<InstanceBody, 'host' | 'pid'>): string => `${host}:${pid}`;
 
 /** What an instance does, in a word. */
@@ -55,10 +49,7 @@ export function instanceState({ alive, stopping }: Pick<InstanceBody, 'alive' | 
   return stopping ? { status: 'STOPPED', tone: 'wait' } : { status: 'GONE', tone: 'fail' };
 }
 
-/**
- * Whether an instance has not got the workers yet that somebody wants of it.
- * @param instance - which.
- */
+/** Whether an instance has not got the workers yet that somebody wants of it. */
 export const isScaling = ({
   workerCount,
   wantedWorkers,
@@ -69,10 +60,7 @@ export const isScaling = ({
 const HEAP_HIGH = 0.8;
 const HEAP_FULL = 0.92;
 
-/**
- * What the heap of an instance means.
- * @param memory - of the instance.
- */
+/** What the heap of an instance means. */
 export function heapTone({
   heapUsedBytes,
   heapLimitBytes,
@@ -84,9 +72,6 @@ export function heapTone({
 /** The most workers that can be wished of an instance, as the server has it. */
 export const WORKERS_MAX = 10_000;
 
-/**
- * A number of workers that somebody has typed; undefined: it is none.
- * @param text - as typed.
- */
+/** A number of workers that somebody has typed; undefined: it is none. */
 export const workersWished = (text: string): number | undefined =>
   /^\d{1,5}$/.test(text.trim()) && Number(text) <= WORKERS_MAX ? Number(text) : undefined;

@@ -107,22 +107,14 @@ const GATES: Readonly<Record<string, GateText>> = {
   },
 };
 
-/**
- * A gate in words; one that nobody knows keeps its name.
- * @param gate - its name.
- * @param status - of the job: how it has ended.
- */
+/** A gate in words; one that nobody knows keeps its name. */
 export function gateText(gate: string, status?: string): GateText {
   const known = Object.hasOwn(GATES, gate) ? GATES[gate] : undefined;
   if (!known) return { name: statusText(gate), advice: '', tone: 'hold' };
   return gate === 'DONE' && status !== undefined ? { ...known, tone: toneOf(status) } : known;
 }
 
-/**
- * What is known of a gate, with times and amounts as people write them.
- * @param gate - one of the explanation.
- * @param explanation - that it is of.
- */
+/** What is known of a gate, with times and amounts as people write them. */
 export function gateDetail({ gate, detail }: Gate, { job, position }: Explanation): string {
   if (gate === 'BACK_OFF') return reasonText(job.reason) ?? detail;
   if (gate === 'TURN') return aheadText(position) ?? detail;
@@ -142,9 +134,6 @@ function aheadText({ jobsAhead, groupsAhead, tenantsAhead }: Explanation['positi
 
 const listed = new Intl.ListFormat('en-GB');
 
-/**
- * Whether a job waits at all: it has not ended and does not run.
- * @param explanation - of the job.
- */
+/** Whether a job waits at all: it has not ended and does not run. */
 export const isWaiting = ({ gate }: Pick<Explanation, 'gate'>): boolean =>
   gate !== 'DONE' && gate !== 'RUNNING';

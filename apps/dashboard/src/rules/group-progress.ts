@@ -8,10 +8,7 @@ export interface ProgressPart {
   readonly tone: Tone;
 }
 
-/**
- * Where the jobs of a group are: the parts are all of them together.
- * @param progress - of the group.
- */
+/** Where the jobs of a group are: the parts are all of them together. */
 export function progressParts(progress: ProgressBody): readonly ProgressPart[] {
   const { success, failed, cancelled, inFlight, nonReady, pending } = progress;
   return [
@@ -27,23 +24,14 @@ export function progressParts(progress: ProgressBody): readonly ProgressPart[] {
 
 const ENDED: readonly GroupBody['status'][] = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
-/**
- * Whether a group has ended; a redrive may open it again.
- * @param group - its state.
- */
+/** Whether a group has ended; a redrive may open it again. */
 export const hasEnded = ({ status }: Pick<GroupBody, 'status'>): boolean => ENDED.includes(status);
 
-/**
- * The state of a group as it is shown: one that somebody has paused says so.
- * @param group - as it is now.
- */
+/** The state of a group as it is shown: one that somebody has paused says so. */
 export const shownStatus = (group: Pick<GroupBody, 'status' | 'paused'>): string =>
   group.paused && !hasEnded(group) ? 'PAUSED' : group.status;
 
-/**
- * The rounds of a group that have ended, the last first.
- * @param group - as it is now.
- */
+/** The rounds of a group that have ended, the last first. */
 export function endedRounds({ round, status }: Pick<GroupBody, 'round' | 'status'>): readonly number[] {
   const last = hasEnded({ status }) ? round : round - 1;
   return Array.from({ length: Math.min(last, ROUNDS_SHOWN_MAX) }, (_, index) => last - index);

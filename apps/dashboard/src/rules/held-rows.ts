@@ -7,7 +7,6 @@ export interface HeldRows<Row> {
 /**
  * Rows as they are now, in the places where they were: nobody presses the button of a row that has just moved away.
  * @param held - as they stood; one that is no longer in the list stays as it was last.
- * @param latest - what the list says now.
  */
 export function heldRows<Row extends { readonly id: string }>(
   held: readonly Row[],

@@ -12,8 +12,6 @@ type Query = Readonly<Record<string, string | undefined>>;
 
 /**
  * The address of a view.
- * @param id - of the view.
- * @param params - what it is about.
  * @param query - its filters; those that are undefined or empty are left out.
  */
 export function hrefOf<Id extends ViewId>(
@@ -41,10 +39,7 @@ const PATTERNS = Object.entries(VIEWS).map(([id, path]) => ({
   pattern: new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`),
 }));
 
-/**
- * The view that an address names; undefined: there is none.
- * @param pathname - as it stands in the address, escaped.
- */
+/** The view that an address names; undefined: there is none. */
 export function viewAt(pathname: string): ViewPlace | undefined {
   for (const { id, pattern } of PATTERNS) {
     const match = pattern.exec(pathname);

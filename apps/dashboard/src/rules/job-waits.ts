@@ -9,10 +9,7 @@ const PLACES: Readonly<Record<string, string>> = {
   DEAD: 'Dead letter',
 };
 
-/**
- * Which queue a job is in, in words.
- * @param place - its name.
- */
+/** Which queue a job is in, in words. */
 export const placeText = (place: string): string =>
   (Object.hasOwn(PLACES, place) && PLACES[place]) || statusText(place);
 
@@ -25,9 +22,6 @@ const REASONS: Readonly<Record<string, string>> = {
   ORPHANED: 'Whoever ran it vanished; it is tried again',
 };
 
-/**
- * Why a job waits for a time; undefined: it does not.
- * @param reason - its name.
- */
+/** Why a job waits for a time; undefined: it does not. */
 export const reasonText = (reason: string | null): string | undefined =>
   reason === null ? undefined : (Object.hasOwn(REASONS, reason) && REASONS[reason]) || statusText(reason);

@@ -14,10 +14,7 @@ export type LimitsChange = { -readonly [Name in keyof Limits]?: Limits[Name] };
 
 const TAKEN_AWAY = ['rps', 'burst', 'concurrency'] as const;
 
-/**
- * Limits, ready to be typed over.
- * @param limits - as they are.
- */
+/** Limits, ready to be typed over. */
 export const typedLimits = ({ weight, rps, burst, concurrency }: Limits): TypedLimits => ({
   weight: String(weight),
   rps: String(rps ?? ''),
@@ -42,18 +39,12 @@ export function limitsChange(before: Limits, typed: TypedLimits): LimitsChange {
   return change;
 }
 
-/**
- * A weight or a limit as somebody gave it: `1`, `2.5`, `0.001`.
- * @param given - the number.
- */
+/** A weight or a limit as somebody gave it: `1`, `2.5`, `0.001`. */
 export const weightText = (given: number): string => (given < 1 ? String(given) : grouped.format(given));
 
 const grouped = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 4 });
 
-/**
- * Limits in few words, each by itself: `10/s, burst 2` and `4 at once`. The weight is not one.
- * @param limits - as they are.
- */
+/** Limits in few words, each by itself: `10/s, burst 2` and `4 at once`. The weight is not one. */
 export const limitTexts = ({ rps, burst, concurrency }: Omit<Limits, 'weight'>): readonly string[] => [
   ...(rps === null ? [] : [`${weightText(rps)}/s${burst === null ? '' : `, burst ${weightText(burst)}`}`]),
   ...(concurrency === null ? [] : [`${weightText(concurrency)} at once`]),

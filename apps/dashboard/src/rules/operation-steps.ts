@@ -33,17 +33,11 @@ export type OperationLife = Pick<
   | 'endedAt'
 >;
 
-/**
- * Whether an operation never changes again.
- * @param operation - which.
- */
+/** Whether an operation never changes again. */
 export const hasEnded = ({ state }: Pick<OperationBody, 'state'>): boolean =>
   state === 'COMPLETED' || state === 'FAILED';
 
-/**
- * The life of an operation, from its acceptance to its end or to where it is now.
- * @param operation - as it is now.
- */
+/** The life of an operation, from its acceptance to its end or to where it is now. */
 export function operationSteps(operation: OperationLife): readonly OperationStep[] {
   const steps: OperationStep[] = [
     { key: 'accepted', title: 'Accepted', at: operation.acceptedAt, tone: 'wait' },
@@ -119,20 +113,14 @@ function endStep(operation: OperationLife): OperationStep {
 /** How a cancelled operation says so: it is FAILED, and yet no failure of its work. */
 const CANCELLED = 'CANCELLED';
 
-/**
- * The state of an operation as people see it: one that somebody has cancelled has not failed.
- * @param operation - which.
- */
+/** The state of an operation as people see it: one that somebody has cancelled has not failed. */
 export const shownState = ({ state, outcome }: Pick<OperationBody, 'state' | 'outcome'>): string =>
   state === 'FAILED' && outcome?.type === 'Fail' && outcome.errorCode === CANCELLED ? CANCELLED : state;
 
 /** Of data in a line; more has no room there. */
 const DATA_SHOWN_MAX = 120;
 
-/**
- * What came of an operation, in a line.
- * @param outcome - of it.
- */
+/** What came of an operation, in a line. */
 export function outcomeText(outcome: NonNullable<OperationBody['outcome']>): string {
   if (outcome.type === 'Ok')
     return outcome.message ?? (outcome.data === undefined ? 'Done' : clipped(JSON.stringify(outcome.data)));
@@ -151,7 +139,6 @@ export interface PacedStep extends OperationStep {
 
 /**
  * Says of each step how long it took to get there; of where it is now, how long it has been so.
- * @param steps - see operationSteps.
  * @param now - milliseconds since 1970.
  */
 export function pacedSteps(steps: readonly OperationStep[], now: number): readonly PacedStep[] {

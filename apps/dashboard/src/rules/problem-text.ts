@@ -3,10 +3,7 @@ import { ProblemError } from '@millrace/contract/server-client';
 /** What a browser says when there was no answer at all; each has other words for it. */
 const UNREACHABLE = 'The server does not answer. It is asked again by itself.';
 
-/**
- * What went wrong, in words for people.
- * @param error - of a call.
- */
+/** What went wrong, in words for people. */
 export function problemText(error: unknown): string {
   if (error instanceof ProblemError) {
     const { detail, errors } = error.problem;
@@ -18,9 +15,6 @@ export function problemText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/**
- * The code of a problem, for whoever looks it up; undefined: the server did not say one.
- * @param error - of a call.
- */
+/** The code of a problem, for whoever looks it up; undefined: the server did not say one. */
 export const problemCode = (error: unknown): string | undefined =>
   error instanceof ProblemError ? error.code : undefined;

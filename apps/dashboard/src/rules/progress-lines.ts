@@ -18,7 +18,6 @@ const REST_FROM = 3;
 /**
  * Points of progress as lines. Points are written down where something changed only: a long time without one was a
  * time without progress, and is drawn so.
- * @param points - oldest first.
  */
 export function progressLines(points: readonly Point[]): ProgressLines {
   const drawn = withRests(inOrder(points));

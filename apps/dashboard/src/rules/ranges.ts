@@ -15,8 +15,5 @@ export const RANGES = [
   { id: '24h', name: 'day', minutes: 1_440, step: '60' },
 ] as const satisfies readonly Range[];
 
-/**
- * The range of an id; the shortest for one that is none.
- * @param id - of the range.
- */
+/** The range of an id; the shortest for one that is none. */
 export const rangeOf = (id: string): Range => RANGES.find((range) => range.id === id) ?? RANGES[0];

@@ -31,8 +31,6 @@ export const SEEN_MAX = 500;
 /**
  * Everybody who was told of in the last minute, each in the place where it was first seen: bars that change their places every
  * second cannot be read, and the server tells only of those who want something or got something just now.
- * @param before - what this was at the time before.
- * @param told - by the server now.
  * @param at - milliseconds since 1970.
  */
 export function seenTenants(
@@ -74,7 +72,6 @@ const byPlace = (one: TenantShare, other: TenantShare): number =>
 
 /**
  * Whether somebody has got clearly less than what is theirs for some seconds, though they wanted it all the time.
- * @param seen - who.
  */
 export function isShort({ trail }: Pick<SeenTenant, 'trail'>): boolean {
   const last = trail.at(-1);
@@ -91,7 +88,6 @@ const SCALE_OF_MS = 10_000;
 
 /**
  * Where the bars of all end: one of few lengths that holds for some seconds, so that a share that moves does not move all other bars.
- * @param all - who is shown.
  */
 export function shareScale(all: readonly Pick<SeenTenant, 'trail'>[]): number {
   let longest = 0;

@@ -21,16 +21,10 @@ export interface Shared {
   readonly inFlight: number;
 }
 
-/**
- * The scale that the bars of many have together.
- * @param all - of them.
- */
+/** The scale that the bars of many have together. */
 export const longestShare = (all: readonly Pick<Shared, 'share' | 'fairShare'>[]): number =>
   all.reduce((longest, { share, fairShare }) => Math.max(longest, share, fairShare), 0);
 
-/**
- * Whether somebody wants something now.
- * @param one - who.
- */
+/** Whether somebody wants something now. */
 export const wants = ({ pending, inFlight }: Pick<Shared, 'pending' | 'inFlight'>): boolean =>
   pending + inFlight > 0;

@@ -28,15 +28,9 @@ const TONES: Readonly<Record<string, Tone>> = {
   CRITICAL: 'fail',
 };
 
-/**
- * What a state means for whoever looks.
- * @param status - its name; one that nobody knows waits.
- */
+/** What a state means for whoever looks. */
 export const toneOf = (status: string): Tone => TONES[status] ?? 'wait';
 
-/**
- * A state as people write it: `IN_PROGRESS` is `In progress`.
- * @param status - its name.
- */
+/** A state as people write it: `IN_PROGRESS` is `In progress`. */
 export const statusText = (status: string): string =>
   status.charAt(0) + status.slice(1).toLowerCase().replaceAll('_', ' ');

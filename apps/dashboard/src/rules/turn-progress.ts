@@ -20,9 +20,6 @@ const CANCELLED = 'TASK_CANCELLED';
 
 /**
  * How far a turn is after an event of its stream. A stream that is opened again begins with `start`, and with it the text does.
- * @param before - how far it was.
- * @param type - of the event; one that nobody knows changes nothing.
- * @param data - of the event.
  */
 export function afterEvent(before: TurnProgress, type: string, data: ChatEvent['data']): TurnProgress {
   // After its end a turn never changes.
@@ -49,20 +46,13 @@ export function afterEvent(before: TurnProgress, type: string, data: ChatEvent['
 
 const LOST = 'The server knows nothing of this turn any more: it was restarted, or the turn ended long ago.';
 
-/**
- * How far a turn is whose stream the server refuses: nothing more will be heard of it.
- * @param before - how far it was.
- * @param refusal - why.
- */
+/** How far a turn is whose stream the server refuses: nothing more will be heard of it. */
 export const afterRefusal = (before: TurnProgress, refusal: ProblemError): TurnProgress => ({
   ...before,
   status: 'FAILED',
   problem: isNotFound(refusal) ? LOST : problemText(refusal),
 });
 
-/**
- * Whether a turn is over.
- * @param status - of the turn.
- */
+/** Whether a turn is over. */
 export const hasEnded = (status: ChatTaskStatusName): boolean =>
   status === 'COMPLETED' || status === 'FAILED' || status === 'CANCELLED';

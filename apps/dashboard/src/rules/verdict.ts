@@ -36,10 +36,7 @@ export interface VerdictText {
   readonly findings: readonly VerdictFinding[];
 }
 
-/**
- * Is everybody served? What is stuck, why, and until when?
- * @param facts - see VerdictFacts.
- */
+/** Is everybody served? What is stuck, why, and until when? */
 export function verdictOf(facts: VerdictFacts): VerdictText {
   const workers = workerFindings(facts);
   const shares = shareFindings(facts);

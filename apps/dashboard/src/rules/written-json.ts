@@ -13,21 +13,14 @@ export interface WrittenJson {
   readonly length: number;
 }
 
-/**
- * A value as indented JSON, in which everything can be seen.
- * @param value - from outside.
- * @param max - characters to show.
- */
+/** A value as indented JSON, in which everything can be seen. */
 export function writtenJson(value: unknown, max = JSON_SHOWN_MAX): WrittenJson {
   const whole = shownText(JSON.stringify(value, null, 2) ?? 'undefined');
   const isCut = whole.length > max;
   return { text: isCut ? `${whole.slice(0, max)}…` : whole, isCut, length: whole.length };
 }
 
-/**
- * A text from outside in which everything can be seen.
- * @param text - of a message, an id.
- */
+/** A text from outside in which everything can be seen. */
 export const shownText = (text: string): string =>
   text.replaceAll(UNSEEN, (character) =>
     LAYOUT.includes(character) ? character : `\\u${character.codePointAt(0)?.toString(16).padStart(4, '0')}`,

@@ -12,10 +12,6 @@ export class LoadedLate<Id extends string, T> {
   readonly #loaded: Map<Id, T>;
   #isLoadingOthers = false;
 
-  /**
-   * @param loaders - of each.
-   * @param present - what is there from the start.
-   */
   constructor(
     loaders: Readonly<Partial<Record<Id, () => Promise<T>>>>,
     present: Readonly<Partial<Record<Id, T>>>,
@@ -24,17 +20,13 @@ export class LoadedLate<Id extends string, T> {
     this.#loaded = new Map(Object.entries(present) as [Id, T][]);
   }
 
-  /**
-   * What was loaded; undefined: it was not yet.
-   * @param id - which.
-   */
+  /** What was loaded; undefined: it was not yet. */
   get(id: Id): T | undefined {
     return this.#loaded.get(id);
   }
 
   /**
    * Loads one; the others follow.
-   * @param id - which.
    * @throws what its loader throws; it is loaded again when it is wanted again.
    */
   async load(id: Id): Promise<void> {
@@ -57,8 +49,6 @@ export class LoadedLate<Id extends string, T> {
 
 /**
  * One of them, drawn when it is there.
- * @param late - all of them.
- * @param id - which.
  * @returns undefined while it comes.
  * @throws what its loader threw, as a component does: a guard above says so.
  */

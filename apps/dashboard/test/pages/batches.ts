@@ -4,10 +4,7 @@ import { expect, it } from 'vitest';
 import { seriousFindings } from '../browser.js';
 import type { World } from '../world.js';
 
-/**
- * Batches, and one of them as a DAG.
- * @param world - with the demo running.
- */
+/** Batches, and one of them as a DAG. */
 export function batchesPage(world: () => World): void {
   it('lists the batches that the filters of the address name', () => listsBatches(world()));
   it('draws a running batch, aborts it and retries it, states following', () => followsRun(world()));

@@ -12,10 +12,7 @@ const STREAM = /\/tasks\/([^/]+)\/stream$/;
 const viewOf = (sessionId: string): string => `/chat/${encodeURIComponent(sessionId)}`;
 const messagesOf = (page: Page) => page.getByRole('region', { name: 'Messages' });
 
-/**
- * The chat.
- * @param world - any.
- */
+/** The chat. */
 export function chatPage(world: () => World): void {
   const made = async (session_id: string, tenant?: string): Promise<string> => {
     const body = { session_id, ...(tenant !== undefined && { tenant }) };

@@ -9,10 +9,7 @@ const LIVE = { timeout: 20_000 };
 /** A tenth of a second for a job, eight tenants: twice as many calls as it takes. */
 const BUSY_WORKERS = 16;
 
-/**
- * Called services.
- * @param world - with the demo running.
- */
+/** Called services. */
 export function congestionPage(world: () => World): void {
   it('says of each service what the API says, those that hold work back first, and keeps the range in the address', async () => {
     const { api, open } = world();

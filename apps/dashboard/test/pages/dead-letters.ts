@@ -16,10 +16,7 @@ const GROUPS = {
   purged: 'letters-purged',
 };
 
-/**
- * What failed for good.
- * @param world - with the demo running.
- */
+/** What failed for good. */
 export function deadLettersPage(world: () => World): void {
   beforeAll(async () => {
     const { api } = world();

@@ -35,10 +35,7 @@ async function submitPaused({ api }: World, id: string): Promise<void> {
   await api.call('addJobs', { params: { groupId: id }, body: { jobs } });
 }
 
-/**
- * One group.
- * @param world - with the demo running.
- */
+/** One group. */
 export function groupPage(world: () => World): void {
   it('says of a group that has ended what the API says: progress, result, errors', async () => {
     await submitMixed(world());

@@ -6,10 +6,7 @@ import type { World } from '../world.js';
 
 const LIVE = { timeout: 20_000 };
 
-/**
- * Groups and their shares.
- * @param world - with the demo running.
- */
+/** Groups and their shares. */
 export function groupsPage(world: () => World): void {
   it('shows shares against fair shares, which follow when a weight is changed on the page', () =>
     followsWeight(world()));

@@ -19,10 +19,7 @@ async function submitJobs({ api }: World): Promise<void> {
   await api.call('addJobs', { params, body: { jobs: waiting } });
 }
 
-/**
- * The jobs of a group, and one of them.
- * @param world - with the demo running.
- */
+/** The jobs of a group, and one of them. */
 export function jobsPage(world: () => World): void {
   const look = (path: string) => world().open(`/groups/${GROUP_ID}/jobs${path}`);
   const jobOf = (jobId: string) => world().api.call('getJob', { params: { groupId: GROUP_ID, jobId } });

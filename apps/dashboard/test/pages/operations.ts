@@ -3,10 +3,7 @@ import { percentText } from '../../src/rules/amounts.js';
 import { fastPathOf } from '../../src/rules/fast-path.js';
 import type { World } from '../world.js';
 
-/**
- * Operations, and one of them.
- * @param world - with the demo running.
- */
+/** Operations, and one of them. */
 export function operationsPage(world: () => World): void {
   it('says how commands are answered, and keeps the range in the address', () => saysAnswers(world()));
   it('finds an operation by its business key and tells its life to the end', () => tellsLife(world()));

@@ -2,10 +2,7 @@ import type { HealthBody } from '@millrace/contract';
 import { expect, it } from 'vitest';
 import type { World } from '../world.js';
 
-/**
- * The overview.
- * @param world - with the demo running.
- */
+/** The overview. */
 export function overviewPage(world: () => World): void {
   it('says what the API says: tenants, dead letters, shares', async () => {
     await using opened = await world().open('/');

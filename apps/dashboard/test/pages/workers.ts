@@ -4,10 +4,7 @@ import type { World } from '../world.js';
 
 const PATIENT = { timeout: 20_000 };
 
-/**
- * The workers.
- * @param world - with one instance.
- */
+/** The workers. */
 export function workersPage(world: () => World): void {
   const onlyInstance = async () => {
     const { items } = await world().api.call('listInstances', {});

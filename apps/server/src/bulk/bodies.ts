@@ -40,21 +40,13 @@ const limitsOf = ({ weight, rps, burst, concurrency }: GroupView | TenantView) =
   concurrency: concurrency ?? null,
 });
 
-/**
- * How far a group is.
- * @param progress - as the engine tells it.
- */
+/** How far a group is. */
 export const progressBody = (progress: GroupProgress): ProgressBody => ({
   ...progress,
   congestion: { ...progress.congestion },
 });
 
-/**
- * A group.
- * @param caller - who asks.
- * @param group - the group.
- * @param progress - how far it is.
- */
+/** A group. */
 export const groupBody = (caller: Who, group: GroupView, progress: GroupProgress): GroupBody => ({
   id: shownId(caller, group.id),
   tenant: group.tenant,
@@ -78,11 +70,7 @@ export const groupBody = (caller: Who, group: GroupView, progress: GroupProgress
   progress: progressBody(progress),
 });
 
-/**
- * What came of a group.
- * @param caller - who asks.
- * @param result - of one round.
- */
+/** What came of a group. */
 export const resultBody = (caller: Who, result: GroupResult): GroupResultBody => ({
   ...result,
   groupId: shownId(caller, result.groupId),
@@ -98,11 +86,7 @@ export const resultBody = (caller: Who, result: GroupResult): GroupResultBody =>
   endedAt: iso(result.endedAt),
 });
 
-/**
- * A job.
- * @param caller - who asks.
- * @param job - the job.
- */
+/** A job. */
 export const jobBody = (caller: Who, job: JobView): JobBody => ({
   ...job,
   groupId: shownId(caller, job.groupId),
@@ -118,11 +102,7 @@ export const jobBody = (caller: Who, job: JobView): JobBody => ({
   traceparent: job.traceparent || null,
 });
 
-/**
- * Why a job does not run.
- * @param caller - who asks.
- * @param explanation - of the engine.
- */
+/** Why a job does not run. */
 export const explanationBody = (caller: Who, explanation: Explanation): ExplanationBody => ({
   job: jobBody(caller, explanation.job),
   gate: explanation.gate,
@@ -135,10 +115,7 @@ export const explanationBody = (caller: Who, explanation: Explanation): Explanat
   etaMs: explanation.etaMs,
 });
 
-/**
- * A fairness unit.
- * @param tenant - the unit.
- */
+/** A fairness unit. */
 export const tenantBody = (tenant: TenantView): TenantBody => ({
   id: tenant.id,
   ...limitsOf(tenant),
@@ -149,22 +126,14 @@ export const tenantBody = (tenant: TenantView): TenantBody => ({
   servedPerSecond: tenant.servedPerSecond,
 });
 
-/**
- * A dead letter.
- * @param caller - who asks.
- * @param letter - the letter.
- */
+/** A dead letter. */
 export const deadLetterBody = (caller: Who, letter: DeadLetter): DeadLetterBody => ({
   ...letter,
   job: jobBody(caller, letter.job),
   failedAt: iso(letter.failedAt),
 });
 
-/**
- * Dead letters of one cause.
- * @param caller - who asks.
- * @param cause - the cause.
- */
+/** Dead letters of one cause. */
 export const signatureBody = (caller: Who, cause: DeadLetterSignature): DeadLetterSignatureBody => ({
   ...cause,
   firstFailedAt: iso(cause.firstFailedAt),

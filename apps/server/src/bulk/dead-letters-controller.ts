@@ -22,15 +22,11 @@ const { listDeadLetters: LIST, redriveDeadLetters: REDRIVE, purgeDeadLetters: PU
 export class DeadLettersController {
   readonly #letters: DeadLetterService;
 
-  /**
-   * Called by Nest.
-   * @param letters - knows them, sends them back, throws them away.
-   */
+  /** @param letters - knows them, sends them back, throws them away. */
   constructor(@Inject(DeadLetterService) letters: DeadLetterService) {
     this.#letters = letters;
   }
 
-  /** See the route. */
   @Serve(LIST)
   async list(@Ask() { query, caller }: Asked<typeof LIST>): Promise<DeadLetterPage> {
     const { groupBy, jobId, signature, limit, cursor } = query;
@@ -45,13 +41,11 @@ export class DeadLettersController {
     return pageBody(page, (letter) => deadLetterBody(caller, letter));
   }
 
-  /** See the route. */
   @Serve(REDRIVE)
   redrive(@Ask() { body, caller }: Asked<typeof REDRIVE>): Promise<MovedAnswer> {
     return this.#move(caller, body, (selection, max) => this.#letters.redrive(selection, { max }));
   }
 
-  /** See the route. */
   @Serve(PURGE)
   purge(@Ask() { body, caller }: Asked<typeof PURGE>): Promise<MovedAnswer> {
     return this.#move(caller, body, (selection, max) => this.#letters.purge(selection, { max }));

@@ -32,11 +32,7 @@ export interface FairnessQuestion {
   readonly limit: number;
 }
 
-/**
- * Who gets which share, per tenant and group.
- * @param source - see FairnessSource.
- * @param question - see FairnessQuestion.
- */
+/** Who gets which share, per tenant and group. */
 export async function readFairness(
   { service, config }: FairnessSource,
   { caller, tenantId, limit }: FairnessQuestion,

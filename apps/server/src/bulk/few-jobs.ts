@@ -8,17 +8,12 @@ import { ERRORS } from '../errors.js';
 export class FewJobs implements CanActivate {
   readonly #parts: ServerParts;
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   */
   constructor(@Inject(PARTS) parts: ServerParts) {
     this.#parts = parts;
   }
 
   /**
-   * Called by Nest, before the body is checked.
-   * @param context - of the request.
+   * Runs before the body is checked.
    * @throws MillraceError `JOBS_TOO_MANY`.
    */
   canActivate(context: ExecutionContext): boolean {

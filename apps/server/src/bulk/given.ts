@@ -9,10 +9,7 @@ import { groupRef } from './group-ref.js';
 const dateOf = (text: string | undefined): Date | undefined =>
   text === undefined ? undefined : new Date(text);
 
-/**
- * A job.
- * @param job - as its caller wrote it.
- */
+/** A job. */
 export const jobInput = ({ notBefore, deadline, ...job }: JobRequest): JobInput => ({
   ...job,
   ...(notBefore !== undefined && { notBefore: new Date(notBefore) }),
@@ -21,9 +18,6 @@ export const jobInput = ({ notBefore, deadline, ...job }: JobRequest): JobInput 
 
 /**
  * A group. One of a caller that is limited to a tenant is in that tenant's namespace and spends that tenant's share.
- * @param group - as its caller wrote it.
- * @param caller - who asks.
- * @param traceparent - of the request.
  * @throws MillraceError `GROUP_NOT_FOUND` for an id of another tenant, `REQUEST_INVALID` for its name, `ID_INVALID`.
  */
 export function groupInput(
@@ -40,10 +34,7 @@ export function groupInput(
   };
 }
 
-/**
- * What is to change in a group.
- * @param change - as its caller wrote it.
- */
+/** What is to change in a group. */
 export const groupPatch = ({ deadline, paused: _, ...change }: GroupChangeRequest): GroupPatch => ({
   ...change,
   ...(deadline !== undefined && { deadline: deadline === null ? null : new Date(deadline) }),

@@ -4,7 +4,6 @@ import type { Caller } from '../security/caller.js';
 
 /**
  * The id of a group as the engine takes it.
- * @param caller - who asks.
  * @param groupId - of the request: plain, or `tenant/id`.
  * @throws MillraceError `GROUP_NOT_FOUND` for another tenant's, `ID_INVALID`.
  */

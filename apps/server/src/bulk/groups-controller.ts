@@ -39,12 +39,6 @@ export class GroupsController {
   readonly #progress: ProgressStore;
   readonly #time: DatabaseTime;
 
-  /**
-   * Called by Nest.
-   * @param service - looks at groups and changes them.
-   * @param progress - knows how far they were.
-   * @param time - of the database: points are written in it.
-   */
   constructor(
     @Inject(BulkActionService) service: BulkActionService,
     @Inject(ProgressStore) progress: ProgressStore,
@@ -55,7 +49,6 @@ export class GroupsController {
     this.#time = time;
   }
 
-  /** See the route. */
   @Serve(LIST)
   async list(@Ask() { query, caller }: Asked<typeof LIST>): Promise<GroupPage> {
     const { status, tenantId, limit, cursor } = query;
@@ -64,13 +57,11 @@ export class GroupsController {
     return pageBody(page, (group) => groupBody(caller, group, this.#service.progressOf(group)));
   }
 
-  /** See the route. */
   @Serve(GET)
   async get(@Ask() { params, caller }: Asked<typeof GET>): Promise<GroupBody> {
     return this.#body(caller, groupRef(caller, params.groupId));
   }
 
-  /** See the route. */
   @Serve(CHANGE)
   async change(@Ask() { params, body, caller }: Asked<typeof CHANGE>): Promise<GroupBody> {
     const groupId = groupRef(caller, params.groupId);
@@ -84,7 +75,6 @@ export class GroupsController {
     return this.#body(caller, groupId);
   }
 
-  /** See the route. */
   @Serve(CANCEL)
   async cancel(@Ask() { params, caller }: Asked<typeof CANCEL>): Promise<GroupChangeAnswer> {
     const groupId = groupRef(caller, params.groupId);
@@ -92,7 +82,6 @@ export class GroupsController {
     return { changed, group: await this.#body(caller, groupId) };
   }
 
-  /** See the route. */
   @Serve(RESULT)
   async result(@Ask() { params, query, caller }: Asked<typeof RESULT>): Promise<GroupResultBody> {
     const groupId = groupRef(caller, params.groupId);
@@ -102,7 +91,6 @@ export class GroupsController {
     throw ERRORS.create('RESULT_PENDING', { group: params.groupId, status });
   }
 
-  /** See the route. */
   @Serve(PROGRESS)
   async progress(@Ask() { params, caller }: Asked<typeof PROGRESS>): Promise<GroupProgressBody> {
     const group = await this.#service.getGroup(groupRef(caller, params.groupId));
@@ -113,7 +101,6 @@ export class GroupsController {
     };
   }
 
-  /** See the route. */
   @Serve(SEAL)
   async seal(@Ask() { params, body, caller }: Asked<typeof SEAL>): Promise<GroupChangeAnswer> {
     const groupId = groupRef(caller, params.groupId);

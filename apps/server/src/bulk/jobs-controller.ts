@@ -15,11 +15,6 @@ export class JobsController {
   readonly #service: BulkActionService;
   readonly #results: AggregatorService;
 
-  /**
-   * Called by Nest.
-   * @param service - looks at jobs.
-   * @param results - knows what came of them.
-   */
   constructor(
     @Inject(BulkActionService) service: BulkActionService,
     @Inject(AggregatorService) results: AggregatorService,
@@ -28,7 +23,6 @@ export class JobsController {
     this.#results = results;
   }
 
-  /** See the route. */
   @Serve(LIST)
   async list(@Ask() { params, query, caller }: Asked<typeof LIST>): Promise<JobPage> {
     const groupId = groupRef(caller, params.groupId);
@@ -36,7 +30,6 @@ export class JobsController {
     return pageBody(page, (job) => jobBody(caller, job));
   }
 
-  /** See the route. */
   @Serve(GET)
   async get(@Ask() { params, caller }: Asked<typeof GET>): Promise<JobDetailBody> {
     const groupId = groupRef(caller, params.groupId);
@@ -47,7 +40,6 @@ export class JobsController {
     return { ...jobBody(caller, job), resultKept: found !== undefined, result: found?.data ?? null };
   }
 
-  /** See the route. */
   @Serve(EXPLAIN)
   async explain(@Ask() { params, caller }: Asked<typeof EXPLAIN>): Promise<ExplanationBody> {
     const groupId = groupRef(caller, params.groupId);

@@ -30,12 +30,7 @@ export class SharesController {
   readonly #congestion: CongestionStatsService;
   readonly #config: ResolvedBulkActionConfig;
 
-  /**
-   * Called by Nest.
-   * @param service - knows tenants and queues.
-   * @param congestion - knows how called services hold work back.
-   * @param config - of the engine.
-   */
+  /** @param congestion - knows how called services hold work back. */
   constructor(
     @Inject(BulkActionService) service: BulkActionService,
     @Inject(CongestionStatsService) congestion: CongestionStatsService,
@@ -46,20 +41,17 @@ export class SharesController {
     this.#config = config;
   }
 
-  /** See the route. */
   @Serve(TENANT)
   async tenant(@Ask() { params, caller }: Asked<typeof TENANT>): Promise<TenantBody> {
     return this.#tenant(ownUnit(caller, params.tenantId));
   }
 
-  /** See the route. */
   @Serve(CHANGE)
   async change(@Ask() { params, body }: Asked<typeof CHANGE>): Promise<TenantBody> {
     await callerCaused(() => this.#service.updateTenant(params.tenantId, body));
     return this.#tenant(params.tenantId);
   }
 
-  /** See the route. */
   @Serve(FAIRNESS)
   async fairness(@Ask() { query, caller }: Asked<typeof FAIRNESS>): Promise<FairnessBody> {
     const asked = query.tenantId ?? caller.tenant;
@@ -70,7 +62,6 @@ export class SharesController {
     );
   }
 
-  /** See the route. */
   @Serve(QUEUES)
   async queues(): Promise<QueuesBody> {
     const queues = await this.#service.getQueues();
@@ -81,7 +72,6 @@ export class SharesController {
     };
   }
 
-  /** See the route. */
   @Serve(CONGESTION)
   async congestion(@Ask() { query }: Asked<typeof CONGESTION>): Promise<CongestionBody> {
     const { groupId } = query;

@@ -30,12 +30,6 @@ export class SubmitController {
   readonly #config: ResolvedBulkActionConfig;
   readonly #parts: ServerParts;
 
-  /**
-   * Called by Nest.
-   * @param service - takes groups and jobs.
-   * @param config - of the engine.
-   * @param parts - of the server.
-   */
   constructor(
     @Inject(BulkActionService) service: BulkActionService,
     @Inject(BULK_ACTION_CONFIG) config: ResolvedBulkActionConfig,
@@ -46,7 +40,6 @@ export class SubmitController {
     this.#parts = parts;
   }
 
-  /** See the route. */
   @Serve(SUBMIT)
   async submit(
     @Ask() asked: Asked<typeof SUBMIT>,
@@ -65,7 +58,6 @@ export class SubmitController {
     return { groupId: shownId(caller, groupId), ...submitted, progress: progressBody(progress) };
   }
 
-  /** See the route. */
   @Serve(ADD)
   async add(@Ask() asked: Asked<typeof ADD>, @Req() request: FastifyRequest): Promise<AddJobsAnswer> {
     const { params, body, caller } = asked;

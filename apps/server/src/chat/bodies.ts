@@ -19,7 +19,6 @@ import type { SentEvent } from '../http/send-events.js';
 
 /**
  * The id of a session as its caller writes it: plain in the caller's own namespace.
- * @param session - whose, and which.
  * @param ownTenant - the caller's; '' for none.
  */
 export const writtenId = ({ tenant, id }: ScopedId, ownTenant: string): string =>
@@ -27,7 +26,6 @@ export const writtenId = ({ tenant, id }: ScopedId, ownTenant: string): string =
 
 /**
  * A session.
- * @param session - the session.
  * @param ownTenant - the caller's; '' for none.
  */
 export const sessionBody = (session: ChatSession, ownTenant: string): ChatSessionBody => ({
@@ -38,7 +36,6 @@ export const sessionBody = (session: ChatSession, ownTenant: string): ChatSessio
 
 /**
  * A session with its messages.
- * @param session - the session.
  * @param content - its messages, and its turns that have not ended.
  * @param ownTenant - the caller's; '' for none.
  */
@@ -57,22 +54,14 @@ export const messagesBody = (
   turns: turns.map(({ taskId, status }) => ({ task_id: taskId, status })),
 });
 
-/**
- * The receipt for a message.
- * @param sessionId - as its caller writes it.
- * @param receipt - of the chat.
- */
+/** The receipt for a message. */
 export const receiptBody = (sessionId: string, receipt: ChatReceipt): ChatReceiptBody => ({
   session_id: sessionId,
   task_id: receipt.taskId,
   queued_at: receipt.queuedAt.toISOString(),
 });
 
-/**
- * Where a turn is.
- * @param sessionId - as its caller writes it.
- * @param task - the turn.
- */
+/** Where a turn is. */
 export const taskBody = (sessionId: string, task: ChatTaskView): ChatTaskBody => ({
   ...receiptBody(sessionId, task),
   status: task.status,
@@ -80,20 +69,13 @@ export const taskBody = (sessionId: string, task: ChatTaskView): ChatTaskBody =>
   ended_at: isoOrNull(task.endedAt),
 });
 
-/**
- * The answer of a turn.
- * @param sessionId - as its caller writes it.
- * @param result - of the turn.
- */
+/** The answer of a turn. */
 export const resultBody = (sessionId: string, result: ChatTaskResult): ChatTaskResultBody => ({
   ...taskBody(sessionId, result),
   text: result.text,
 });
 
-/**
- * The events of a turn as they are sent.
- * @param events - of the turn.
- */
+/** The events of a turn as they are sent. */
 export async function* sentEvents(
   events: AsyncIterable<StreamEvent>,
 ): AsyncGenerator<SentEvent, void, undefined> {

@@ -44,17 +44,11 @@ export class ChatController {
   readonly #host: ChatHost;
   readonly #parts: ServerParts;
 
-  /**
-   * Called by Nest.
-   * @param host - the chat of this instance.
-   * @param parts - of the server.
-   */
   constructor(@Inject(ChatHost) host: ChatHost, @Inject(PARTS) parts: ServerParts) {
     this.#host = host;
     this.#parts = parts;
   }
 
-  /** See the route. */
   @Serve(CREATE)
   async create(@Ask() { body, caller, traceparent }: Asked<typeof CREATE>): Promise<ChatSessionBody> {
     const { session_id: sessionId } = body;
@@ -63,7 +57,6 @@ export class ChatController {
     return sessionBody(session, ownTenant(caller));
   }
 
-  /** See the route. */
   @Serve(LIST)
   async list(@Ask() { query, caller }: Asked<typeof LIST>): Promise<ChatSessionList> {
     const tenant = meantTenant(caller, query.tenant);
@@ -71,7 +64,6 @@ export class ChatController {
     return { items: sessions.map((session) => sessionBody(session, ownTenant(caller))) };
   }
 
-  /** See the route. */
   @Serve(GET)
   async messages(@Ask() { params, caller }: Asked<typeof GET>): Promise<ChatMessagesBody> {
     const { sessionId } = params;
@@ -83,7 +75,6 @@ export class ChatController {
     return messagesBody(session, { messages, turns }, ownTenant(caller));
   }
 
-  /** See the route. */
   @Serve(QUEUE)
   async queue(@Ask() { params, body, caller }: Asked<typeof QUEUE>): Promise<ChatReceiptBody> {
     const { sessionId } = params;
@@ -91,21 +82,18 @@ export class ChatController {
     return receiptBody(shown(caller, sessionId), receipt);
   }
 
-  /** See the route. */
   @Serve(STATUS)
   async status(@Ask() { params, caller }: Asked<typeof STATUS>): Promise<ChatTaskBody> {
     const { sessionId, taskId } = params;
     return taskBody(shown(caller, sessionId), await this.#host.chat.status(sessionId, taskId, caller));
   }
 
-  /** See the route. */
   @Serve(RESULT)
   async result(@Ask() { params, caller }: Asked<typeof RESULT>): Promise<ChatTaskResultBody> {
     const { sessionId, taskId } = params;
     return resultBody(shown(caller, sessionId), await this.#host.chat.result(sessionId, taskId, caller));
   }
 
-  /** See the route. */
   @Serve(STREAM)
   async stream(
     @Ask() { params, caller }: Asked<typeof STREAM>,
@@ -120,7 +108,6 @@ export class ChatController {
     await sendEvents(reply, open, this.#parts);
   }
 
-  /** See the route. */
   @Serve(CANCEL)
   async cancel(@Ask() { params, caller }: Asked<typeof CANCEL>): Promise<ChatTaskBody> {
     const { sessionId, taskId } = params;

@@ -16,7 +16,6 @@ export class ChatHost implements OnApplicationBootstrap, OnModuleDestroy {
   readonly isBuiltIn: boolean;
 
   /**
-   * Called by Nest.
    * @param parts - of the server; what answers is the application's, or what the environment names.
    * @throws MillraceError `ENVIRONMENT_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`.
    */
@@ -38,12 +37,12 @@ export class ChatHost implements OnApplicationBootstrap, OnModuleDestroy {
     });
   }
 
-  /** Called by Nest: starts answering. */
+  /** Starts answering. */
   async onApplicationBootstrap(): Promise<void> {
     await this.chat.start();
   }
 
-  /** Called by Nest: lets turns end, and ends those that do not. */
+  /** Lets turns end, and ends those that do not. */
   async onModuleDestroy(): Promise<void> {
     await this.chat.stop();
   }

@@ -13,8 +13,6 @@ export interface Started {
 
 /**
  * What a person should know of a server that has started: where it is, where it keeps things, what would be lost, who may call it.
- * @param config - its settings.
- * @param started - see Started.
  */
 export function bannerOf(config: ServerConfig, { url, version, pid, folder }: Started): readonly string[] {
   const { databaseUrl, redisUrl, dataDir, role, apiKeys } = config;
@@ -43,7 +41,6 @@ export function bannerOf(config: ServerConfig, { url, version, pid, folder }: St
 /**
  * The same to whoever has read all that a moment ago: a file has changed, and another server has taken the place of the last one.
  * @param url - where it is; another one, with port 0.
- * @param tookMs - its start.
  */
 export const servesAgain = (url: string, tookMs: number): string =>
   `Millrace serves again: ${url} (${duration(tookMs)})`;

@@ -18,8 +18,6 @@ export class AdvisedError extends Error {
   readonly sentence: string | undefined;
 
   /**
-   * @param cause - what went wrong.
-   * @param advice - what to do.
    * @param sentence - what went wrong in the words of the command, where those of the error would not be understood.
    */
   constructor(cause: unknown, advice: readonly string[], sentence?: string) {
@@ -37,10 +35,7 @@ const HINTS: Readonly<Record<string, string>> = {
   SCHEMA_OUTDATED: 'The command is: millrace migrate',
 };
 
-/**
- * What to tell whoever ran a command that failed. No stack trace: the log has it at the level debug.
- * @param error - that it failed with.
- */
+/** What to tell whoever ran a command that failed. No stack trace: the log has it at the level debug. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof AdvisedError) {
     const failure = failureOf(error.cause);

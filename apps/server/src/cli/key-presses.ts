@@ -8,7 +8,6 @@ export class KeyPresses {
   readonly #clock: Clock;
   #firstAt: number | undefined;
 
-  /** @param clock - whose time counts. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }

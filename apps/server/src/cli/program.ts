@@ -32,8 +32,6 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Co
 
 /**
  * The program `millrace`.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code of the command that runs.
  * @param only - the name of the one command that is needed; all of them unless it is known.
  */
 export async function programOf(surroundings: Surroundings, end: End, only?: string): Promise<Command> {
@@ -52,10 +50,7 @@ export async function programOf(surroundings: Surroundings, end: End, only?: str
   return program;
 }
 
-/**
- * A command and all below it.
- * @param command - the first.
- */
+/** A command and all below it. */
 export const allCommands = (command: Command): readonly Command[] => [
   command,
   ...command.commands.flatMap(allCommands),

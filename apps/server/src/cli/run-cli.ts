@@ -8,7 +8,6 @@ import { EXIT, type Surroundings } from './surroundings.js';
 /**
  * Runs a command of `millrace` to its end.
  * @param args - without the program's own name.
- * @param surroundings - see Surroundings.
  * @returns the exit code: 0, 1 (it failed), 2 (usage or configuration), 130 (interrupted).
  */
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {

@@ -25,7 +25,6 @@ export interface Serving {
  *
  * The first SIGTERM or SIGINT lets work end; the process has ended after `exitMs`, whatever hangs: leases give the work to others.
  * Another SIGTERM changes nothing, another SIGINT ends at once. A start that is under way ends with its present step.
- * @param serving - see Serving.
  * @returns the exit code of the process.
  * @throws what the start throws.
  */

@@ -38,7 +38,6 @@ interface Backend {
 /**
  * Opens the database and sees that Redis answers. Processes that are started together come up in any order, so one that is away is
  * waited for.
- * @param needs - see AwaitBackends.
  * @throws MillraceError `BACKEND_UNUSABLE` for one that is still away after `startWaitMs`, or refuses us; what an embedded database
  * refuses to open with; the signal's reason.
  */
@@ -104,10 +103,7 @@ async function connected(
   }
 }
 
-/**
- * What the backend, or the network, said itself: ours say what could not be done.
- * @param error - that a call to it failed with.
- */
+/** What the backend, or the network, said itself: ours say what could not be done. */
 export function rootReason(error: unknown): string {
   let root = error;
   while (root instanceof Error && root.cause instanceof Error) root = root.cause;
@@ -116,8 +112,6 @@ export function rootReason(error: unknown): string {
 
 /**
  * An attempt may take seconds, and whoever wants to end does not wait for it.
- * @param work - the attempt.
- * @param signal - ends the waiting.
  * @throws the signal's reason; what the attempt throws.
  */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -130,10 +124,7 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefin
   });
 }
 
-/**
- * Where a backend is, without user and password.
- * @param text - its URL.
- */
+/** Where a backend is, without user and password. */
 export function addressOf(text: string): string {
   const { protocol, host, pathname } = new URL(text);
   return `${protocol}//${host}${pathname}`;

@@ -13,10 +13,7 @@ import { callerOf } from '../http/caller-of.js';
 import { gracePlan } from './grace-plan.js';
 import { PARTS, type ServerParts } from './parts.js';
 
-/**
- * The three engines as modules of Nest: they start after everything else and are drained before it.
- * @param parts - see ServerParts.
- */
+/** The three engines as modules of Nest: they start after everything else and are drained before it. */
 export function engineModules(parts: ServerParts): DynamicModule[] {
   return [bulkModule(parts), outboxModule(parts), orchestratorModule(parts)];
 }
@@ -24,7 +21,6 @@ export function engineModules(parts: ServerParts): DynamicModule[] {
 /**
  * Takes no more work, lets what runs end in its share of the grace period, gives the rest back; callers that wait are answered with
  * their status URLs. All at once: Nest would drain one after the other, and their shares would add up.
- * @param nest - the application.
  */
 export async function drainEngines(nest: Pick<INestApplicationContext, 'get'>): Promise<void> {
   const engine = nest.get(BulkActionEngine);
@@ -43,10 +39,7 @@ type LimitsGiven = NonNullable<BulkActionConfig['limits']>;
 /** Jobs in memory are this process' own: whoever hands in more than it can hold would end it for all. About 1 GB of small jobs. */
 const MEMORY_LIMITS = { queuedJobsMax: 1_000_000, tenantQueuedJobsMax: 500_000 };
 
-/**
- * How many jobs may wait.
- * @param config - where they are, and what was set.
- */
+/** How many jobs may wait. */
 export const bulkLimits = ({ redisUrl, bulk }: Pick<ServerConfig, 'redisUrl' | 'bulk'>): LimitsGiven => ({
   ...(redisUrl === undefined && MEMORY_LIMITS),
   ...(bulk.limits as LimitsGiven),

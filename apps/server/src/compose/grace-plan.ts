@@ -17,7 +17,6 @@ const EXIT_MAX_MS = 1_000;
 
 /**
  * Divides the grace period: what work does not use is for giving back and closing, whatever the backends do.
- * @param gracePeriodMs - all of it.
  */
 export function gracePlan(gracePeriodMs: number): GracePlan {
   return {

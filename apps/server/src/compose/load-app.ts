@@ -10,7 +10,6 @@ const GIVEN = 'given';
 
 /**
  * Loads the module of an application.
- * @param file - its path.
  * @returns what was given to defineApp.
  * @throws MillraceError `APP_INVALID`.
  */
@@ -31,7 +30,6 @@ export async function loadApp(file: string): Promise<AppParts | AppFactory> {
 
 /**
  * The parts of an application that is there already.
- * @param app - made by defineApp; whoever writes JavaScript may give anything.
  * @returns what was given to defineApp.
  * @throws MillraceError `APP_INVALID`.
  */
@@ -64,9 +62,6 @@ const KEYS = ['processors', 'aggregators', 'dags', 'routes', 'resources', 'chat'
 
 /**
  * The parts of an application, all of them.
- * @param given - to defineApp.
- * @param services - for one that is a function.
- * @param file - for messages.
  * @throws MillraceError `APP_INVALID`.
  */
 export function resolveApp(given: AppParts | AppFactory, services: AppServices, file = GIVEN): ResolvedApp {

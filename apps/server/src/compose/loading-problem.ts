@@ -12,7 +12,6 @@ const PARSE_LIMIT_MS = 10_000;
 /**
  * Says why a module cannot be loaded: where the mistake is, if Node knows, and what to do about a package that is not installed and about
  * a file that Node takes for something else.
- * @param error - that the import has failed with.
  * @param file - the module's path; others are named as seen from its folder.
  */
 export async function loadingProblem(error: unknown, file: string): Promise<string> {

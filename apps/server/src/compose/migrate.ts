@@ -13,8 +13,6 @@ const OWN = { package: 'server', folder: new URL('../../sql/', import.meta.url) 
 
 /**
  * Brings the tables of all parts up to date. Any number of processes may do so at once.
- * @param database - where.
- * @param options - the schema.
  * @returns what was applied.
  * @throws MillraceError those of `migrate`.
  */
@@ -31,8 +29,6 @@ export async function migrateServer(
 
 /**
  * Checks that the tables are what this version expects.
- * @param database - where.
- * @param options - the schema.
  * @throws MillraceError `SCHEMA_OUTDATED`, `SCHEMA_NEWER` and others of `requireMigrated`.
  */
 export async function requireServerMigrated(database: Database, { schema }: ServerSchema): Promise<void> {
@@ -41,8 +37,6 @@ export async function requireServerMigrated(database: Database, { schema }: Serv
 
 /**
  * All that is wrong with the tables: `requireServerMigrated` stops at the first.
- * @param database - where.
- * @param options - the schema.
  * @returns what each part would refuse to start with.
  */
 export async function migrationProblems(

@@ -18,7 +18,6 @@ const OURS = [
 /**
  * What to do about a package that an application imports and that is not there. A name that is nearly one of ours is a slip: whoever owns
  * such a package would be glad if we told people to install it.
- * @param name - of the package.
  */
 export function missingPackageAdvice(name: string): string {
   if (OURS.includes(name)) return `run 'npm install ${name}' in the folder of the application`;

@@ -6,8 +6,6 @@ import type { ServerConfig } from '../config/model.js';
 
 /**
  * The database of a server, not yet opened: PostgreSQL by its address, else an embedded one in the data directory.
- * @param config - where.
- * @param logger - told what happens to it.
  */
 export function databaseOf(
   config: PoolConfig & Pick<ServerConfig, 'databaseUrl' | 'dataDir'>,

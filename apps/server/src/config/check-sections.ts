@@ -43,8 +43,6 @@ const CHECKS: Readonly<Record<Section, (section: Given, config: ServerConfig) =>
 
 /**
  * Lets each package check its section of the settings.
- * @param config - all settings.
- * @param originOf - where a section was set.
  * @returns what cannot be used, one sentence each.
  */
 export function sectionProblems(config: ServerConfig, originOf: (section: string) => string): string[] {

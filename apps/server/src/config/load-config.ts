@@ -29,7 +29,6 @@ export interface LoadedConfig {
 
 /**
  * Finds the settings of a server: flag, then environment, then file, then default.
- * @param sources - see ConfigSources.
  * @throws MillraceError `CONFIG_INVALID`: all that is wrong (`details.all`, a sentence each), where it was set, what was expected and
  * what was given; no secrets.
  */

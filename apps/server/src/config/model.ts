@@ -108,7 +108,6 @@ export type GivenServerConfig = z.input<typeof ServerConfig>;
 
 /**
  * Whether this process needs nothing but itself: then its data directory is its own, and nobody else works for it.
- * @param config - the settings.
  */
 export const isEmbedded = (config: Pick<ServerConfig, 'databaseUrl' | 'redisUrl'>): boolean =>
   config.databaseUrl === undefined && config.redisUrl === undefined;

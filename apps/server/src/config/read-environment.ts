@@ -51,7 +51,6 @@ export function readFlags(flags: Readonly<Record<string, string | undefined>>): 
 /**
  * Says that something is not known, and what is near.
  * @param what - that is not known.
- * @param nearest - what it may have been meant to be.
  */
 export const unknownProblem = (what: string, nearest: string | undefined): string =>
   nearest === undefined ? `${what} is not known` : `${what} is not known; did you mean ${nearest}?`;

@@ -12,8 +12,6 @@ const BYTE_ORDER_MARK = /^\uFEFF/;
 
 /**
  * Reads the file of settings: the one that is named, else the one in the working directory, if there is one.
- * @param folder - the working directory.
- * @param named - its path.
  * @throws MillraceError `CONFIG_INVALID` for a file that cannot be read; never with what stands in it, which may be a secret.
  */
 export async function readConfigFile(

@@ -13,8 +13,6 @@ type WithSecrets = { readonly [K in 'apiKeys' | 'redisUrl' | 'databaseUrl']?: Se
 
 /**
  * Every text that must never be seen: the secrets of API keys, the passwords in addresses, the private keys of the parts.
- * @param config - the settings.
- * @param env - the environment, which the parts read themselves.
  */
 export function secretsOf(
   { apiKeys, redisUrl, databaseUrl }: WithSecrets,

@@ -12,11 +12,7 @@ export interface ShownSetting {
   readonly source: string;
 }
 
-/**
- * The settings that a server would start with.
- * @param loaded - see loadConfig.
- * @param env - the environment, for what the parts read themselves.
- */
+/** The settings that a server would start with. */
 export function shownSettings({ config, given }: LoadedConfig, env: Environment): readonly ShownSetting[] {
   const sourceOf = (path: string) => given.get(path)?.origin ?? 'default';
   const plain = SETTINGS.map(({ path, isSecret }) => {

@@ -5,9 +5,7 @@ import type { DemoEnvironment } from './processors.js';
 
 /**
  * An application with the demo beside it. A name that both have is refused: it would send the demo's work to code that does not expect it.
- * @param app - of the user.
  * @param environment - what the demo's handlers need.
- * @param file - of the application, for messages.
  * @throws MillraceError `APP_INVALID`.
  */
 export function withDemo(app: ResolvedApp, environment: DemoEnvironment, file = 'given'): ResolvedApp {

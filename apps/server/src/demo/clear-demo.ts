@@ -17,7 +17,6 @@ const PAGES_MAX = 10;
 
 /**
  * Ends everything of demos that has not ended, whichever instance began it. Operations first: with each the work behind it ends.
- * @param places - where it is.
  * @returns how many of each.
  * @throws MillraceError of stores that are away; may be repeated.
  */

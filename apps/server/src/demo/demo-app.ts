@@ -18,7 +18,6 @@ type Step = (typeof SETTLE_STEPS)[number];
 
 /**
  * The application that is served beside the user's: small work of every kind, so that a server that knows nothing yet can be tried.
- * @param environment - see DemoEnvironment.
  */
 export const demoApp = (environment: DemoEnvironment) =>
   ({

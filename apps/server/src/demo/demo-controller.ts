@@ -8,21 +8,15 @@ import { Demo } from './demo.js';
 export class DemoController {
   readonly #demo: Demo;
 
-  /**
-   * Called by Nest.
-   * @param demo - the demo.
-   */
   constructor(@Inject(Demo) demo: Demo) {
     this.#demo = demo;
   }
 
-  /** See the route. */
   @Serve(DEMO_ROUTES.startDemo)
   start(@Ask() { body }: Asked<typeof DEMO_ROUTES.startDemo>): Promise<DemoBody> {
     return this.#demo.start(body);
   }
 
-  /** See the route. */
   @Serve(DEMO_ROUTES.stopDemo)
   stop(): Promise<DemoStopped> {
     return this.#demo.stop();

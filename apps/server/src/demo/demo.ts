@@ -41,17 +41,6 @@ export class Demo implements OnModuleDestroy {
   #run: Run | undefined;
   #starting: Promise<DemoBody> | undefined;
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   * @param engine - for its limits.
-   * @param bulk - where groups are.
-   * @param pusher - starts batches.
-   * @param batches - ends them.
-   * @param orchestrator - takes commands.
-   * @param operations - ends them.
-   * @param host - of chats.
-   */
   constructor(
     @Inject(PARTS) parts: ServerParts,
     @Inject(BulkActionEngine) engine: BulkActionEngine,
@@ -92,7 +81,7 @@ export class Demo implements OnModuleDestroy {
     return clearDemo(this.#places);
   }
 
-  /** Called by Nest: brings no more work. What is left ends by itself, by its deadline at the latest. */
+  /** Brings no more work. What is left ends by itself, by its deadline at the latest. */
   onModuleDestroy(): void {
     this.#run?.over.abort();
   }

@@ -15,8 +15,6 @@ export interface DemoDoors {
 
 /**
  * Does one thing of a demo. Done again it changes nothing.
- * @param doors - see DemoDoors.
- * @param step - what.
  * @param named - `name`: its own; `deadline`: when it stops being wanted, whoever is there to end it.
  * @throws MillraceError what each door throws.
  */
@@ -51,8 +49,6 @@ export async function performStep(
 /**
  * Jobs of a group of the demo, all alike.
  * @param count - how many.
- * @param processorType - who runs them.
- * @param payload - of each.
  */
 export const jobsOfGroup = (count: number, processorType: string, payload: object): JobInput[] =>
   Array.from({ length: count }, (_, n) => ({ id: `job-${n + 1}`, processorType, payload }));

@@ -35,10 +35,7 @@ export const DESK = 'demo-desk';
 const SHOP = 'demo-shop-';
 const shop = (n: number): string => `${SHOP}${String(n).padStart(2, '0')}`;
 
-/**
- * Whether a tenant is one of the small ones that come and go beside the whale.
- * @param tenant - of a demo.
- */
+/** Whether a tenant is one of the small ones that come and go beside the whale. */
 export const isShop = (tenant: string): boolean => tenant.startsWith(SHOP);
 
 /** The most small tenants, as `DemoRequest` has it. */
@@ -138,10 +135,7 @@ function shopJobs(tenants: number): readonly [least: number, most: number] {
   return [Math.ceil(SHOP_JOBS[0] * size), Math.ceil(SHOP_JOBS[1] * size)];
 }
 
-/**
- * How many jobs the steps of a demo bring, those of its commands included.
- * @param steps - see planDemo.
- */
+/** How many jobs the steps of a demo bring, those of its commands included. */
 export const jobsOf = (steps: readonly DemoStep[]): number =>
   steps.reduce((sum, step) => sum + (step.kind === 'group' ? step.jobs : mailedBy(step)), 0);
 

@@ -26,7 +26,6 @@ const CAUSES = [
 
 /**
  * Who runs the demo's jobs: `demo.work` waits, and fails when asked to; `demo.call` calls a service that is easily too much for.
- * @param environment - see DemoEnvironment.
  */
 export function demoProcessors({ clock, rng }: DemoEnvironment): NonNullable<AppParts['processors']> {
   const service = new ThrottlingService(clock, SERVICE);

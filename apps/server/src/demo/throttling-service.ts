@@ -11,10 +11,7 @@ export class ThrottlingService {
   #tokens: number;
   #filledAt: number;
 
-  /**
-   * @param clock - by which it fills.
-   * @param limits - `perSecond`: what it takes for long; `burst`: what it takes at once.
-   */
+  /** @param limits - `perSecond`: what it takes for long; `burst`: what it takes at once. */
   constructor(
     clock: Pick<Clock, 'monotonicMs'>,
     { perSecond, burst }: { readonly perSecond: number; readonly burst: number },

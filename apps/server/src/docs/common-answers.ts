@@ -1,9 +1,6 @@
 import { type HttpAnswer, type HttpRoute, PROBLEM_CONTENT_TYPE, Problem } from '@millrace/contract';
 
-/**
- * What a route can answer: what its row says, and what everything that stands before all routes may.
- * @param route - the row.
- */
+/** What a route can answer: what its row says, and what everything that stands before all routes may. */
 export function answersOf(route: HttpRoute): Readonly<Record<string, HttpAnswer>> {
   const common = Object.entries(commonProblems(route)).map(([status, description]) => [
     status,

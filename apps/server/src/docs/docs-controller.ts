@@ -24,15 +24,10 @@ export class DocsController {
   );
   readonly #style = new KeptAnswer({ contentType: 'text/css; charset=utf-8' }, () => readFileSync(STYLE));
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   */
   constructor(@Inject(PARTS) { version }: ServerParts) {
     this.#version = version;
   }
 
-  /** See the route. */
   @Serve(SYSTEM_ROUTES.getOpenApi)
   openApi(
     @Req() request: FastifyRequest,
@@ -41,7 +36,6 @@ export class DocsController {
     return this.#json.answer(request, reply);
   }
 
-  /** See the route. */
   @Serve(SYSTEM_ROUTES.getDocs)
   page(
     @Req() request: FastifyRequest,
@@ -50,7 +44,6 @@ export class DocsController {
     return this.#page.answer(request, reply);
   }
 
-  /** See the route. */
   @Serve(SYSTEM_ROUTES.getDocsStyle)
   style(
     @Req() request: FastifyRequest,

@@ -8,8 +8,6 @@ const DEPTH_MAX = 8;
 
 /**
  * A value that a schema accepts: its own example or default where it has one, else made up.
- * @param schema - of what.
- * @param named - what it may refer to.
  * @param name - what the value is called where it stands; a text is best called the same.
  */
 export function exampleOf(schema: JsonSchema, named: NamedSchemas, name = 'text'): unknown {

@@ -1,6 +1,5 @@
 /** Text that is HTML already. */
 export class Html {
-  /** @param text - the HTML. */
   constructor(readonly text: string) {}
 }
 
@@ -15,11 +14,7 @@ const ESCAPED: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/**
- * HTML with everything that is put into it escaped.
- * @param parts - of the template.
- * @param insets - what is put into it.
- */
+/** HTML with everything that is put into it escaped. */
 export function html(parts: TemplateStringsArray, ...insets: readonly Inset[]): Html {
   return new Html(parts.reduce((text, part, index) => text + inset(insets[index - 1]) + part));
 }

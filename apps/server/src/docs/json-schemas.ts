@@ -7,16 +7,9 @@ type SchemaSide = 'input' | 'output';
 
 /** Schemas written as JSON Schema. */
 export interface WrittenSchemas {
-  /**
-   * A schema where it is used: a reference, where the contract has a name for it.
-   * @param schema - one of those that were to be written.
-   * @param side - see SchemaSide.
-   */
+  /** A schema where it is used: a reference, where the contract has a name for it. */
   at(schema: z.ZodType, side: SchemaSide): JsonSchema;
-  /**
-   * The named ones that something refers to.
-   * @param roots - where to begin: whatever holds references.
-   */
+  /** The named ones that something refers to. */
   namedBelow(roots: unknown): Readonly<Record<string, JsonSchema>>;
 }
 
@@ -31,7 +24,6 @@ const INPUT_SUFFIX = 'Input';
 
 /**
  * Writes schemas as JSON Schema. One whose two sides differ (it has defaults, or converts) has two names: the second ends in `Input`.
- * @param schemas - all that are used.
  */
 export function writeSchemas(schemas: Iterable<z.ZodType>): WrittenSchemas {
   const ids = new Map<z.ZodType, string>(NAMES);

@@ -21,10 +21,7 @@ const DESCRIPTION =
 const TEXT: JsonSchema = { type: 'string' };
 const BEARER = 'bearer';
 
-/**
- * Writes the table of routes as an OpenAPI 3.1 document.
- * @param version - of the server.
- */
+/** Writes the table of routes as an OpenAPI 3.1 document. */
 export function openApiDocument(version: string): OpenApiDocument {
   const routes = routesInOrder();
   const schemas = writeSchemas(routes.flatMap(schemasOf));

@@ -1,10 +1,7 @@
 import { type Html, html, type Inset } from './html.js';
 import { type JsonSchema, type OpenApiParameter, SCHEMA_REF } from './openapi-model.js';
 
-/**
- * The type of a value, as a person reads it.
- * @param schema - of the value.
- */
+/** The type of a value, as a person reads it. */
 export function typeOf(schema: JsonSchema): Inset {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.slice(SCHEMA_REF.length);
@@ -58,10 +55,7 @@ const field = (name: string, isRequired: boolean, schema: JsonSchema, descriptio
 const table = (heads: readonly string[], rows: readonly Html[]): Html =>
   html`<div class="wide"><table><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`;
 
-/**
- * The fields of an object, or what else a schema is.
- * @param schema - of what.
- */
+/** The fields of an object, or what else a schema is. */
 export function fieldsOf(schema: JsonSchema): Html {
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices && !schema.properties)
@@ -84,10 +78,7 @@ function rowsOf({ properties = {}, required = [] }: JsonSchema, prefix: string):
   });
 }
 
-/**
- * What a request carries beside its body.
- * @param parameters - of the operation.
- */
+/** What a request carries beside its body. */
 export const parametersTable = (parameters: readonly OpenApiParameter[]): Html =>
   table(
     ['Parameter', 'Type', 'What it is'],
@@ -96,9 +87,6 @@ export const parametersTable = (parameters: readonly OpenApiParameter[]): Html =
     ),
   );
 
-/**
- * A value as JSON, to read.
- * @param value - any.
- */
+/** A value as JSON, to read. */
 export const jsonText = (value: unknown): Html =>
   html`<pre><code>${JSON.stringify(value, null, 2)}</code></pre>`;

@@ -9,10 +9,7 @@ interface Entry {
   readonly operation: OpenApiOperation;
 }
 
-/**
- * An OpenAPI document as a page to read. It has no script, and its style sheet is beside it.
- * @param document - what the page tells.
- */
+/** An OpenAPI document as a page to read. It has no script, and its style sheet is beside it. */
 export function docsPage(document: OpenApiDocument): string {
   const { info, tags, paths, components } = document;
   const entries = Object.entries(paths).flatMap(([path, methods]) =>

@@ -28,13 +28,6 @@ export class ChangeAnnouncer implements OnApplicationBootstrap, OnApplicationShu
   #cancel: CancelTimer | undefined;
   #isStopped = false;
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   * @param outbox - tells of batches.
-   * @param orchestrator - tells of operations.
-   * @param hub - of this process.
-   */
   constructor(
     @Inject(PARTS) parts: ServerParts,
     @Inject(Outbox) outbox: Outbox,
@@ -57,13 +50,12 @@ export class ChangeAnnouncer implements OnApplicationBootstrap, OnApplicationShu
     ];
   }
 
-  /** Called by Nest. */
   onApplicationBootstrap(): void {
     if (this.#hasOthers && this.#parts.config.role !== 'worker')
       this.#hints.start((text) => this.#hear(text));
   }
 
-  /** Called by Nest, when everything has ended. */
+  /** Runs when everything has ended. */
   async onApplicationShutdown(): Promise<void> {
     this.#isStopped = true;
     for (const end of this.#unlisten) end();

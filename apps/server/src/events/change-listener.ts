@@ -25,7 +25,6 @@ export class ChangeListener {
 
   /**
    * Something has changed.
-   * @param changed - left as it is.
    * @param snapshot - undefined: it is as it was.
    */
   tell(changed: ChangeSet, snapshot: ChangesSnapshot | undefined): void {
@@ -36,7 +35,6 @@ export class ChangeListener {
 
   /**
    * Waits until there is something to tell.
-   * @param signal - ends the wait.
    * @returns false when the signal has aborted.
    */
   async changed(signal: AbortSignal): Promise<boolean> {
@@ -52,10 +50,7 @@ export class ChangeListener {
     return !signal.aborted;
   }
 
-  /**
-   * Everything that the client has not been told yet.
-   * @param at - now.
-   */
+  /** Everything that the client has not been told yet. */
   take(at: Date): ChangesEvent {
     const shown = ({ id }: Change) => shownId({ tenant: this.#tenant }, id);
     const event: ChangesEvent = {

@@ -21,7 +21,6 @@ const Wire = z.tuple([z.string(), z.boolean(), z.array(z.tuple([z.string(), ids,
 
 /**
  * Writes what has changed as a text that NOTIFY can carry; what does not fit is only said to be.
- * @param from - the instance.
  * @param changed - batches and operations. Groups are left out: their store tells all instances itself.
  */
 export function writeNotice(from: string, changed: ChangeSet): string {

@@ -19,7 +19,6 @@ export class ChangeSet {
   readonly #deadLetters = new Set<string>();
   #more = false;
 
-  /** @param max - the most changes it holds. */
   constructor(max: number) {
     this.#max = max;
   }
@@ -39,28 +38,19 @@ export class ChangeSet {
     return this.#deadLetters.size > 0;
   }
 
-  /**
-   * What has changed, of one kind.
-   * @param kind - which.
-   */
+  /** What has changed, of one kind. */
   of(kind: ChangeKind): readonly Change[] {
     return [...this.#changes.values()].filter((change) => change.kind === kind);
   }
 
-  /**
-   * Notes a change.
-   * @param change - what has happened.
-   */
+  /** Notes a change. */
   add(change: Change): void {
     const name = `${change.kind} ${change.id}`;
     if (this.#changes.has(name) || this.#changes.size < this.#max) this.#changes.set(name, change);
     else this.#more = true;
   }
 
-  /**
-   * Notes that there are new dead letters.
-   * @param tenant - whose.
-   */
+  /** Notes that there are new dead letters. */
   addDeadLetter(tenant: string): void {
     if (this.#deadLetters.size < this.#max) this.#deadLetters.add(tenant);
     else this.#more = true;
@@ -73,7 +63,6 @@ export class ChangeSet {
 
   /**
    * Takes over what another one has.
-   * @param other - left as it is.
    * @param tenant - only what is this one's; undefined: everything.
    */
   addAll(other: ChangeSet, tenant: string | undefined): void {

@@ -12,17 +12,11 @@ export class ChangesController {
   readonly #parts: ServerParts;
   readonly #hub: ChangesHub;
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   * @param hub - knows what changes.
-   */
   constructor(@Inject(PARTS) parts: ServerParts, @Inject(ChangesHub) hub: ChangesHub) {
     this.#parts = parts;
     this.#hub = hub;
   }
 
-  /** See the route. */
   @Serve(FLEET_ROUTES.watchChanges)
   async watch(
     @Ask() { caller }: Asked<typeof FLEET_ROUTES.watchChanges>,

@@ -29,12 +29,6 @@ export class ChangesHub implements OnModuleDestroy {
   #unsubscribe: (() => void) | undefined;
   #toldSnapshot = '';
 
-  /**
-   * Called by Nest.
-   * @param parts - clock and log.
-   * @param bulk - tells of groups, in all instances.
-   * @param gauges - looks at the stores.
-   */
   constructor(
     @Inject(PARTS) parts: Pick<ServerParts, 'clock' | 'log'>,
     @Inject(BulkActionService) bulk: Pick<BulkActionService, 'subscribe'>,
@@ -56,10 +50,7 @@ export class ChangesHub implements OnModuleDestroy {
     return this.#listeners.size;
   }
 
-  /**
-   * Something has changed, here or in another instance.
-   * @param change - what.
-   */
+  /** Something has changed, here or in another instance. */
   note(change: Change): void {
     if (this.#listeners.size > 0) this.#window.add(change);
   }
@@ -71,7 +62,6 @@ export class ChangesHub implements OnModuleDestroy {
 
   /**
    * The events of one client.
-   * @param caller - who listens.
    * @param signal - aborts when the client has gone.
    */
   async *listen(
@@ -91,7 +81,6 @@ export class ChangesHub implements OnModuleDestroy {
     }
   }
 
-  /** Called by Nest. */
   async onModuleDestroy(): Promise<void> {
     this.#unsubscribe?.();
     this.#unsubscribe = undefined;

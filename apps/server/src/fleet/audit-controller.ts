@@ -8,15 +8,10 @@ import { AuditStore } from './audit-store.js';
 export class AuditController {
   readonly #store: AuditStore;
 
-  /**
-   * Called by Nest.
-   * @param store - the audit log.
-   */
   constructor(@Inject(AuditStore) store: AuditStore) {
     this.#store = store;
   }
 
-  /** See the route. */
   @Serve(FLEET_ROUTES.listAudit)
   async list(@Ask() { query, caller }: Asked<typeof FLEET_ROUTES.listAudit>): Promise<AuditPage> {
     const { limit, cursor, route, key } = query;

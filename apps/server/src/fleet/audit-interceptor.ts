@@ -28,11 +28,6 @@ export class AuditInterceptor implements NestInterceptor {
   readonly #instanceId: string;
   readonly #hide: (text: string) => string;
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   * @param store - the audit log.
-   */
   constructor(
     @Inject(PARTS) { config, log, instanceId }: ServerParts,
     @Inject(AuditStore) store: AuditStore,
@@ -44,9 +39,7 @@ export class AuditInterceptor implements NestInterceptor {
   }
 
   /**
-   * Called by Nest, before every handler.
-   * @param context - of the request.
-   * @param next - the handler.
+   * Runs before every handler.
    * @throws MillraceError `AUDIT_UNAVAILABLE`; then the handler is not called.
    */
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {

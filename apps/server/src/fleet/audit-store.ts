@@ -23,17 +23,12 @@ export interface AuditFilter {
 export class AuditStore {
   readonly #tables: ServerTables;
 
-  /**
-   * Called by Nest.
-   * @param tables - of the server.
-   */
   constructor(@Inject(ServerTables) tables: ServerTables) {
     this.#tables = tables;
   }
 
   /**
    * Writes an entry.
-   * @param entry - who is about to change what.
    * @returns its id.
    * @throws MillraceError `BACKEND_UNAVAILABLE`: it may have been written; the error of PostgreSQL.
    */
@@ -45,19 +40,12 @@ export class AuditStore {
     return id;
   }
 
-  /**
-   * Notes what a request was answered with.
-   * @param id - of its entry.
-   * @param status - of the answer.
-   */
+  /** Notes what a request was answered with. */
   async noteStatus(id: string, status: number): Promise<void> {
     await this.#tables.change('note-audit-status', [id, status]);
   }
 
-  /**
-   * Entries, the newest first.
-   * @param filter - see AuditFilter.
-   */
+  /** Entries, the newest first. */
   async list({ tenant, route, key, cursor, limit }: AuditFilter): Promise<readonly AuditEntry[]> {
     const rows = await this.#tables.rows<AuditRow>('list-audit', [tenant, route, key, cursor, limit]);
     return rows.map(({ at, key_name, instance_id, ...same }) => ({

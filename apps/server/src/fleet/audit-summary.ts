@@ -12,7 +12,6 @@ const SECRET_NAME =
 /**
  * What a body says, short and without secrets: fields that are named like one are masked, and so is what `hide` knows, wherever it stands.
  * @param body - anything JSON can carry; undefined: there is none.
- * @param hide - takes secrets out of a text: see secretHider.
  * @returns JSON, cut where it is too long; null when there is no body.
  */
 export function summaryOf(body: unknown, hide: (text: string) => string): string | null {
@@ -32,8 +31,6 @@ export function summaryOf(body: unknown, hide: (text: string) => string): string
 
 /**
  * A text as the audit log can keep it: what PostgreSQL would refuse is shown as unreadable, what is long is cut.
- * @param text - of a request.
- * @param hide - takes secrets out of a text.
  */
 export const keptText = (text: string, hide: (text: string) => string): string =>
   cut(hide(text).replaceAll(/\0|\p{Surrogate}/gu, '\u{FFFD}'), TEXT_CHARACTERS_MAX);

@@ -8,10 +8,6 @@ export class DatabaseTime {
   readonly #clock: Clock;
   #aheadMs = 0;
 
-  /**
-   * Called by Nest.
-   * @param parts - the clock of this process.
-   */
   constructor(@Inject(PARTS) { clock }: Pick<ServerParts, 'clock'>) {
     this.#clock = clock;
   }
@@ -23,7 +19,6 @@ export class DatabaseTime {
 
   /**
    * Notes what the database said.
-   * @param told - its time.
    * @param askedAt - when it was asked, by the clock of this process; the answer came just now.
    */
   note(told: Date, askedAt: number): void {

@@ -27,13 +27,6 @@ export class FleetController {
   readonly #store: InstanceStore;
   readonly #heartbeat: Heartbeat;
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   * @param engine - of this instance.
-   * @param store - knows all instances.
-   * @param heartbeat - tells them.
-   */
   constructor(
     @Inject(PARTS) parts: ServerParts,
     @Inject(BulkActionEngine) engine: BulkActionEngine,
@@ -46,13 +39,11 @@ export class FleetController {
     this.#heartbeat = heartbeat;
   }
 
-  /** See the route. */
   @Serve(FLEET_ROUTES.listInstances)
   async instances(): Promise<InstanceList> {
     return { items: [...(await this.#store.list())] };
   }
 
-  /** See the route. */
   @Serve(FLEET_ROUTES.getPool)
   async pool(): Promise<PoolBody> {
     const instances = (await this.#running()).map(
@@ -72,7 +63,6 @@ export class FleetController {
     };
   }
 
-  /** See the route. */
   @Serve(FLEET_ROUTES.scalePool)
   async scale(@Ask() { body }: Asked<typeof FLEET_ROUTES.scalePool>): Promise<ScaleAnswer> {
     const { workerCount, instance } = body;

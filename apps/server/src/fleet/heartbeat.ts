@@ -33,14 +33,6 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
     this.#noteFirst = resolve;
   });
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   * @param engine - whose pool is scaled.
-   * @param store - where instances are noted.
-   * @param reporter - describes this one.
-   * @param time - learns from each heartbeat.
-   */
   constructor(
     @Inject(PARTS) parts: ServerParts,
     @Inject(BulkActionEngine) engine: BulkActionEngine,
@@ -62,7 +54,7 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
     );
   }
 
-  /** Called by Nest: the first heartbeat is waited for, so that an instance that answers is one that is known. */
+  /** The first heartbeat is waited for, so that an instance that answers is one that is known. */
   async onApplicationBootstrap(): Promise<void> {
     this.#hints.start((hint) => {
       if (hint === SCALED) this.#beating.now();
@@ -76,7 +68,7 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
     this.#hints.send(SCALED);
   }
 
-  /** Called by Nest, when everything has ended. */
+  /** Runs when everything has ended. */
   async onApplicationShutdown(): Promise<void> {
     await within(this.#parts.clock, LAST_WORDS_MS, this.#end());
   }

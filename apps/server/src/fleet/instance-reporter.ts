@@ -20,13 +20,6 @@ export class InstanceReporter {
   readonly #readiness: Readiness;
   readonly #memory: MemoryWatch;
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   * @param engine - runs jobs.
-   * @param outbox - runs tasks.
-   * @param readiness - knows the backends.
-   */
   constructor(
     @Inject(PARTS) parts: ServerParts,
     @Inject(BulkActionEngine) engine: BulkActionEngine,

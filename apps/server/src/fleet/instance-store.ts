@@ -24,7 +24,6 @@ const Runs = InstanceBody.pick({
   pool: InstanceBody.shape.pool.default(null),
   memory: InstanceBody.shape.memory.default(null),
 });
-/** See InstanceBody. */
 type InstanceRuns = z.infer<typeof Runs>;
 
 /** What an instance says of itself. */
@@ -51,17 +50,12 @@ export interface InstanceWish {
 export class InstanceStore {
   readonly #tables: ServerTables;
 
-  /**
-   * Called by Nest.
-   * @param tables - of the server.
-   */
   constructor(@Inject(ServerTables) tables: ServerTables) {
     this.#tables = tables;
   }
 
   /**
    * A heartbeat.
-   * @param report - of this instance.
    * @returns what is wished of it.
    */
   async note(report: InstanceReport): Promise<InstanceWish> {
@@ -73,17 +67,13 @@ export class InstanceStore {
     return { workers: workers ?? undefined, mark: mark ?? undefined, now };
   }
 
-  /**
-   * Forgets an instance that ends.
-   * @param instanceId - which.
-   */
+  /** Forgets an instance that ends. */
   async forget(instanceId: string): Promise<void> {
     await this.#tables.change('forget-instance', [instanceId]);
   }
 
   /**
    * Whether an instance is to do what is done once for all that answer requests.
-   * @param instanceId - which.
    * @returns true for one of those that are alive.
    */
   async isEldest(instanceId: string): Promise<boolean> {
@@ -99,7 +89,6 @@ export class InstanceStore {
 
   /**
    * Wishes a number of workers.
-   * @param workers - of each.
    * @param instance - by either of its ids; undefined: of all that run jobs.
    * @returns the instances that it was wished of.
    */

@@ -19,10 +19,7 @@ export class MemoryWatch {
   readonly #heapUsed: () => number;
   #spans: readonly Span[] = [];
 
-  /**
-   * @param clock - by which growth is measured.
-   * @param heapUsed - how many bytes of the heap are used now (those of this process).
-   */
+  /** @param heapUsed - how many bytes of the heap are used now (those of this process). */
   constructor(
     clock: Pick<Clock, 'monotonicMs'>,
     heapUsed: () => number = () => process.memoryUsage().heapUsed,

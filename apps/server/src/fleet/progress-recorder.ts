@@ -27,14 +27,7 @@ export class ProgressRecorder implements OnApplicationBootstrap, OnModuleDestroy
   /** What was written last of groups that are active: what is still so need not be sent. */
   #written: ReadonlyMap<string, string> = new Map();
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   * @param bulk - knows the groups.
-   * @param store - keeps their points.
-   * @param instances - knows who does it.
-   * @param time - of the database: slots of all instances are the same.
-   */
+  /** @param time - of the database: slots of all instances are the same. */
   constructor(
     @Inject(PARTS) parts: Pick<ServerParts, 'clock' | 'log' | 'config' | 'instanceId'>,
     @Inject(BulkActionService) bulk: Pick<BulkActionService, 'listActiveGroups'>,
@@ -55,13 +48,12 @@ export class ProgressRecorder implements OnApplicationBootstrap, OnModuleDestroy
     );
   }
 
-  /** Called by Nest. */
   onApplicationBootstrap(): void {
     // Workers are many, and busy with something better.
     if (this.#parts.config.role !== 'worker') this.#looking.start();
   }
 
-  /** Called by Nest, before the engines end. */
+  /** Runs before the engines end. */
   async onModuleDestroy(): Promise<void> {
     await within(this.#parts.clock, STOP_MS, this.#looking.stop());
   }

@@ -18,10 +18,6 @@ const GROUPS_MAX = 20_000;
 export class ProgressStore {
   readonly #tables: ServerTables;
 
-  /**
-   * Called by Nest.
-   * @param tables - of the server.
-   */
   constructor(@Inject(ServerTables) tables: ServerTables) {
     this.#tables = tables;
   }
@@ -72,10 +68,7 @@ export class ProgressStore {
 type Counted = readonly [done: number, success: number, failed: number, inFlight: number, registered: number];
 type Written = readonly [at: number, ...Counted];
 
-/**
- * What a point says of a group.
- * @param group - as it is now.
- */
+/** What a point says of a group. */
 export function countsOf({ counts }: Pick<GroupView, 'counts'>): Counted {
   const { success, failed, cancelled, inFlight, registered } = counts;
   return [success + failed + cancelled, success, failed, inFlight, registered];

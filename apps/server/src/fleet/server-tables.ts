@@ -13,10 +13,6 @@ export class ServerTables {
   readonly #database: Database;
   readonly #statements: StatementFiles;
 
-  /**
-   * Called by Nest.
-   * @param parts - the database and the schema.
-   */
   constructor(@Inject(PARTS) { database, config }: Pick<ServerParts, 'database' | 'config'>) {
     this.#database = database;
     this.#statements = new StatementFiles({ part: 'server', folder: VERBS, schema: config.schema });
@@ -24,8 +20,6 @@ export class ServerTables {
 
   /**
    * Runs a statement that may run twice.
-   * @param verb - its file.
-   * @param params - in their order.
    * @returns its rows.
    * @throws MillraceError `BACKEND_UNAVAILABLE`; the error of PostgreSQL.
    */
@@ -36,8 +30,6 @@ export class ServerTables {
 
   /**
    * Runs a statement that may run twice.
-   * @param verb - its file.
-   * @param params - in their order.
    * @returns how many rows it changed.
    * @throws MillraceError `BACKEND_UNAVAILABLE`; the error of PostgreSQL.
    */
@@ -48,8 +40,6 @@ export class ServerTables {
 
   /**
    * Runs a statement that makes one row, and must not run twice.
-   * @param verb - its file.
-   * @param params - in their order.
    * @returns the row.
    * @throws MillraceError `BACKEND_UNAVAILABLE`: it may have run; the error of PostgreSQL.
    */

@@ -22,7 +22,6 @@ export function flatSeen(seen: StoreSeen): Counts | undefined {
 
 /**
  * A slot as it is shown.
- * @param slot - over all instances.
  * @param step - seconds of it.
  */
 export function statPoint({ slot, instances, counted, seen = {} }: StatSlot, step: StatStep): StatPoint {

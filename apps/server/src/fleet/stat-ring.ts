@@ -14,11 +14,7 @@ export interface StatRow {
 /** Slots that wait for a database that is away; then the oldest is added to the next. */
 const UNWRITTEN_MAX = 30;
 
-/**
- * What was counted from one look to the next; what is 0 is left out.
- * @param now - all that was counted until now.
- * @param before - all that was counted until the look before.
- */
+/** What was counted from one look to the next; what is 0 is left out. */
 export const newCounts = (now: Counts, before: Counts): Counts =>
   Object.fromEntries(
     Object.entries(now)
@@ -26,11 +22,7 @@ export const newCounts = (now: Counts, before: Counts): Counts =>
       .filter(([, count]) => count > 0),
   );
 
-/**
- * Adds counts up.
- * @param one - some.
- * @param other - more.
- */
+/** Adds counts up. */
 function addCounts(one: Counts, other: Counts): Counts {
   const sum: Record<string, number> = { ...one };
   for (const [name, count] of Object.entries(other)) sum[name] = (sum[name] ?? 0) + count;
@@ -51,8 +43,6 @@ export class StatRing {
 
   /**
    * Adds to a slot.
-   * @param atMs - a time in the slot.
-   * @param counted - what was counted in it, besides what it has.
    * @param seen - what the stores held; undefined: nobody looked.
    */
   add(atMs: number, counted: Counts, seen: Counts | undefined): void {

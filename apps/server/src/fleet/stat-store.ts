@@ -28,19 +28,11 @@ export interface StatSlot {
 export class StatStore {
   readonly #tables: ServerTables;
 
-  /**
-   * Called by Nest.
-   * @param tables - of the server.
-   */
   constructor(@Inject(ServerTables) tables: ServerTables) {
     this.#tables = tables;
   }
 
-  /**
-   * Writes slots of one instance.
-   * @param instanceId - whose.
-   * @param rows - each whole.
-   */
+  /** Writes slots of one instance. */
   async write(instanceId: string, rows: readonly StatRow[]): Promise<void> {
     await this.#tables.change('write-stats', [
       instanceId,
@@ -54,9 +46,6 @@ export class StatStore {
 
   /**
    * Slots of a ring, over all instances.
-   * @param step - which ring.
-   * @param first - slot.
-   * @param last - slot; no more of them than the ring has.
    * @returns those that anybody has written, in order.
    */
   async read(step: StatStep, first: number, last: number): Promise<readonly StatSlot[]> {

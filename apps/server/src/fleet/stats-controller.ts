@@ -15,17 +15,11 @@ export class StatsController {
   readonly #store: StatStore;
   readonly #time: DatabaseTime;
 
-  /**
-   * Called by Nest.
-   * @param store - of the rings.
-   * @param time - of the database.
-   */
   constructor(@Inject(StatStore) store: StatStore, @Inject(DatabaseTime) time: DatabaseTime) {
     this.#store = store;
     this.#time = time;
   }
 
-  /** See the route. */
   @Serve(FLEET_ROUTES.getStats)
   async stats(@Ask() { query }: Asked<typeof FLEET_ROUTES.getStats>): Promise<StatsBody> {
     const step = Number(query.step) as StatStep;

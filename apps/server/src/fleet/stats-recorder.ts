@@ -31,14 +31,7 @@ export class StatsRecorder implements OnApplicationBootstrap, OnApplicationShutd
   #looking: Promise<void> | undefined;
   #isStopped = false;
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   * @param work - counts what this process does.
-   * @param gauges - looks at the stores.
-   * @param store - keeps the rings.
-   * @param time - of the database: slots of all instances are the same.
-   */
+  /** @param time - of the database: slots of all instances are the same. */
   constructor(
     @Inject(PARTS) parts: Pick<ServerParts, 'clock' | 'log' | 'config' | 'instanceId'>,
     @Inject(WorkCounts) work: Pick<WorkCounts, 'read'>,
@@ -53,12 +46,11 @@ export class StatsRecorder implements OnApplicationBootstrap, OnApplicationShutd
     this.#time = time;
   }
 
-  /** Called by Nest. */
   onApplicationBootstrap(): void {
     this.#lookLater();
   }
 
-  /** Called by Nest, when everything has ended: the last counts are not lost. */
+  /** Runs when everything has ended: the last counts are not lost. */
   async onApplicationShutdown(): Promise<void> {
     this.#isStopped = true;
     this.#cancel?.();

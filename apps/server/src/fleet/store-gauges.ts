@@ -19,13 +19,6 @@ export class StoreGauges {
   readonly #backlog: Look<StoreSeen['backlog']>;
   readonly #operations: Look<StoreSeen['openOperations']>;
 
-  /**
-   * Called by Nest.
-   * @param parts - the clock.
-   * @param bulk - of jobs.
-   * @param batches - of tasks.
-   * @param operations - of operations.
-   */
   constructor(
     @Inject(PARTS) { clock }: Pick<ServerParts, 'clock'>,
     @Inject(BulkActionService) bulk: BulkActionService,

@@ -20,10 +20,6 @@ export class Upkeep implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #pruning: Repeating;
 
   /**
-   * Called by Nest.
-   * @param parts - of the server.
-   * @param instances - those gone for a day.
-   * @param stats - of instances that are gone.
    * @param audit - entries of more than 90 days.
    * @param progress - of groups that make none any more.
    */
@@ -43,12 +39,10 @@ export class Upkeep implements OnApplicationBootstrap, OnModuleDestroy {
     );
   }
 
-  /** Called by Nest. */
   onApplicationBootstrap(): void {
     this.#pruning.start();
   }
 
-  /** Called by Nest. */
   async onModuleDestroy(): Promise<void> {
     // A database that is away must not hold up a stop.
     await within(this.#clock, STOP_MS, this.#pruning.stop());

@@ -14,12 +14,6 @@ export class WorkCounts {
   readonly #counted: Record<string, number> = {};
   readonly #latency: Histogram = newHistogram();
 
-  /**
-   * Called by Nest.
-   * @param engine - counts jobs itself.
-   * @param outbox - tells of tasks and batches.
-   * @param orchestrator - tells of operations.
-   */
   constructor(
     @Inject(BulkActionEngine) engine: BulkActionEngine,
     @Inject(Outbox) outbox: Outbox,

@@ -1,10 +1,7 @@
 import type { Database } from '@millrace/postgres';
 import { type Backend, CHECK_MS } from './backend.js';
 
-/**
- * The database: whether it answers.
- * @param database - opened.
- */
+/** The database: whether it answers. */
 export const databaseBackend = (database: Pick<Database, 'query'>): Backend => ({
   name: 'database',
   check: async () => {
@@ -15,7 +12,6 @@ export const databaseBackend = (database: Pick<Database, 'query'>): Backend => (
 
 /**
  * Redis, whose client is loaded when it is asked for the first time: an embedded server has no use for it.
- * @param url - where it is.
  */
 export function redisBackend(url: string): Backend {
   let opened: Promise<Backend> | undefined;

@@ -10,21 +10,15 @@ import { Readiness } from './readiness.js';
 export class HealthController {
   readonly #readiness: Readiness;
 
-  /**
-   * Called by Nest.
-   * @param readiness - knows.
-   */
   constructor(@Inject(Readiness) readiness: Readiness) {
     this.#readiness = readiness;
   }
 
-  /** See the route. */
   @Serve(SYSTEM_ROUTES.getLive)
   live(): HealthBody {
     return { ok: true, checks: [] };
   }
 
-  /** See the route. */
   @Serve(SYSTEM_ROUTES.getReady)
   async ready(
     @Req() request: FastifyRequest,

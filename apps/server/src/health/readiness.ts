@@ -20,10 +20,6 @@ export class Readiness implements OnApplicationShutdown {
   readonly #badSince = new Map<string, Date>();
   #look: { readonly at: number; readonly checks: Promise<readonly HealthCheck[]> } | undefined;
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   */
   constructor(@Inject(PARTS) parts: ServerParts) {
     this.#parts = parts;
     const { redisUrl } = parts.config;
@@ -46,7 +42,7 @@ export class Readiness implements OnApplicationShutdown {
     return { ok: checks.every(({ ok }) => ok), checks: [...checks] };
   }
 
-  /** Called by Nest, when nobody can ask any more. */
+  /** Runs when nobody can ask any more. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.allSettled(this.#backends.map((backend) => backend.stop?.()));
   }

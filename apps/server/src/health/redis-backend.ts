@@ -5,7 +5,6 @@ import { type Backend, CHECK_MS } from './backend.js';
 /**
  * Redis: whether it answers, and whether it keeps what it is given. By a connection of its own, so that a queue of calls that wait is
  * not taken for a Redis that is silent.
- * @param url - where it is.
  */
 export function openRedisBackend(url: string): Backend {
   const redis = new RedisConnection({
@@ -31,10 +30,7 @@ export function openRedisBackend(url: string): Backend {
   };
 }
 
-/**
- * Whether Redis answers, and says that this user may not ask.
- * @param error - that a call to it failed with.
- */
+/** Whether Redis answers, and says that this user may not ask. */
 export const isForbidden = (error: unknown): boolean =>
   REDIS_ERRORS.is(error, 'REDIS_REFUSED') &&
   error instanceof MillraceError &&

@@ -4,7 +4,6 @@ import { requestInvalid } from './request-invalid.js';
 
 /**
  * What is wrong with a request, where a part says so in the words of its options; undefined for every other error.
- * @param error - that the part threw.
  */
 export function optionFault(error: unknown): FieldError | undefined {
   if (ERRORS.is(error, 'OPTION_INVALID')) {

@@ -28,7 +28,6 @@ export interface Asked<R extends RouteSpec> {
 
 /**
  * Serves a row of the table of routes: its method, its path, its status.
- * @param route - the row.
  * @param alike - more rows that differ in their paths only.
  */
 export function Serve(route: ServedRoute, ...alike: readonly ServedRoute[]): MethodDecorator {
@@ -52,7 +51,6 @@ export const Ask = createParamDecorator<void>((_, context) =>
 
 /**
  * Checks a request against its row of the table of routes.
- * @param request - of Fastify.
  * @throws MillraceError `REQUEST_INVALID`: each field, in `details.errors`.
  */
 function readAsked(request: FastifyRequest): Asked<RouteSpec> {
@@ -69,10 +67,7 @@ function readAsked(request: FastifyRequest): Asked<RouteSpec> {
   };
 }
 
-/**
- * The W3C trace context of a request, where it is well formed.
- * @param request - of Fastify.
- */
+/** The W3C trace context of a request, where it is well formed. */
 export function traceparentOf({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
   const { traceparent } = headers;
   return typeof traceparent === 'string' && traceIdOf(traceparent) !== undefined ? traceparent : undefined;
@@ -81,10 +76,7 @@ export function traceparentOf({ headers }: Pick<FastifyRequest, 'headers'>): str
 /** The content type of bodies that are lines of JSON. */
 export const NDJSON = 'application/x-ndjson';
 
-/**
- * Whether the body of a request is lines of JSON.
- * @param request - of Fastify.
- */
+/** Whether the body of a request is lines of JSON. */
 export const isNdjson = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
   headers['content-type']?.split(';')[0]?.trim().toLowerCase() === NDJSON;
 

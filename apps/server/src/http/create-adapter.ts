@@ -25,10 +25,7 @@ export interface HttpEnvironment extends GateEnvironment, RequestObservers {
   readonly limits: ServerConfig['limits'];
 }
 
-/**
- * Makes the HTTP server: parsers, headers, limits and the gate; Nest adds the routes.
- * @param environment - see HttpEnvironment.
- */
+/** Makes the HTTP server: parsers, headers, limits and the gate; Nest adds the routes. */
 export async function createAdapter(environment: HttpEnvironment): Promise<FastifyAdapter> {
   const { limits } = environment;
   const adapter = new FastifyAdapter({

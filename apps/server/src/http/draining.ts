@@ -9,7 +9,6 @@ export class Draining {
   #beganAt: Date | undefined;
   #whenEmpty: (() => void) | undefined;
 
-  /** @param clock - times the wait. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
@@ -31,7 +30,6 @@ export class Draining {
 
   /**
    * Counts a request until it has been answered.
-   * @param reply - its reply.
    * @throws MillraceError `SERVER_STOPPING`.
    */
   enter(reply: FastifyReply): void {

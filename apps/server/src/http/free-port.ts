@@ -15,7 +15,6 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /**
  * Refuses a place where a server could not listen now; what happens to it later is found when it listens.
- * @param place - host and port.
  * @throws MillraceError `LISTEN_FAILED`.
  */
 export async function requireFreePort({ host, port }: Place): Promise<void> {
@@ -33,11 +32,7 @@ export async function requireFreePort({ host, port }: Place): Promise<void> {
   }
 }
 
-/**
- * Why a server cannot listen, with what to do; any other error as it is.
- * @param error - that it failed with.
- * @param place - host and port.
- */
+/** Why a server cannot listen, with what to do; any other error as it is. */
 export function listenError(error: unknown, { host, port }: Place): unknown {
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   const reason = REASONS[code];
@@ -45,9 +40,6 @@ export function listenError(error: unknown, { host, port }: Place): unknown {
   return ERRORS.create('LISTEN_FAILED', { host, port, reason }, { cause: error });
 }
 
-/**
- * Whether a server could not listen because another does, which may pass.
- * @param error - that its start failed with.
- */
+/** Whether a server could not listen because another does, which may pass. */
 export const isPortInUse = (error: unknown): boolean =>
   ERRORS.is(error, 'LISTEN_FAILED') && (error.cause as NodeJS.ErrnoException).code === 'EADDRINUSE';

@@ -26,8 +26,6 @@ const KEY_UNKNOWN =
 /**
  * Judges every request before anything of its body is read: where it comes from, who sent it, whether its route is for them.
  * A path without a row in the table of routes cannot be served at all.
- * @param fastify - before it has routes.
- * @param environment - see GateEnvironment.
  */
 export function addGate(fastify: FastifyInstance, environment: GateEnvironment): void {
   fastify.addHook('onRoute', ({ method, url }) => {

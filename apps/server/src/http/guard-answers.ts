@@ -21,8 +21,6 @@ const PIPELINED_MAX = 32;
 /**
  * What holds for every answer: nobody keeps a copy unless its route says so, a client that does not take it is dropped, and none is owed too
  * many.
- * @param fastify - before it has hooks that refuse.
- * @param patience - see AnswerPatience.
  */
 export function guardAnswers(fastify: FastifyInstance, { limits, clock }: AnswerPatience): void {
   const owed = new WeakMap<Socket, Set<ServerResponse>>();

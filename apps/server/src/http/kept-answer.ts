@@ -35,21 +35,14 @@ export class KeptAnswer {
   readonly #make: () => string | Buffer;
   #forms: Promise<Forms> | undefined;
 
-  /**
-   * @param options - see KeptAnswerOptions.
-   * @param make - makes it, when it is first asked for.
-   */
+  /** @param make - makes it, when it is first asked for. */
   constructor({ contentType, cacheControl = 'no-cache' }: KeptAnswerOptions, make: () => string | Buffer) {
     this.#contentType = contentType;
     this.#cacheControl = cacheControl;
     this.#make = make;
   }
 
-  /**
-   * Answers with it, or that it has not changed.
-   * @param request - what the caller has, and can unpack.
-   * @param reply - where to.
-   */
+  /** Answers with it, or that it has not changed. */
   async answer(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | ''> {
     const { plain, packed } = await this.#read();
     const isPacked = packed !== undefined && takesGzip(request.headers['accept-encoding']);

@@ -7,15 +7,11 @@ import { PARTS, type ServerParts } from '../compose/parts.js';
 export class LastAnswers implements BeforeApplicationShutdown {
   readonly #parts: ServerParts;
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   */
   constructor(@Inject(PARTS) parts: ServerParts) {
     this.#parts = parts;
   }
 
-  /** Called by Nest, when the engines are drained. */
+  /** Runs when the engines are drained. */
   async beforeApplicationShutdown(): Promise<void> {
     const { draining, config } = this.#parts;
     await draining.settled(gracePlan(config.gracePeriodMs).lastAnswersMs);

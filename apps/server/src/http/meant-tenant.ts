@@ -3,7 +3,6 @@ import { requestInvalid } from './request-invalid.js';
 
 /**
  * The tenant that a request means: that of its key; with a key that is not limited to one, the one it names.
- * @param caller - who asks.
  * @param given - the field `tenant` of the request.
  * @returns undefined where a key that is not limited names none.
  * @throws MillraceError `REQUEST_INVALID` when a key that is limited to a tenant names another.

@@ -19,7 +19,6 @@ const CALLER_GONE = 499;
  * Counts, times and logs every request when its answer is out, or its caller gone. Query strings, headers and bodies are never
  * logged: they may hold anything.
  * @param fastify - before it has other hooks: what those refuse is counted, too.
- * @param observers - who is told.
  */
 export function observeRequests(fastify: FastifyInstance, observers: RequestObservers): void {
   fastify.addHook('onRequest', async (request, reply) => {

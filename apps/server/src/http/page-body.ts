@@ -4,11 +4,7 @@ interface Page<T> {
   readonly cursor?: string | undefined;
 }
 
-/**
- * A part of a list, as bodies have it.
- * @param page - see Page.
- * @param body - what each item becomes.
- */
+/** A part of a list, as bodies have it. */
 export const pageBody = <T, B>(
   { items, cursor }: Page<T>,
   body: (item: T) => B,

@@ -18,8 +18,6 @@ const HANDED_OVER = new WeakSet<FastifyRequest>();
 /**
  * Says how bodies are read: JSON as a whole; lines while they come, by the routes that take them; nothing else. One that is not complete
  * after `limits.uploadStallMs` ends the connection, also when its request was refused long before.
- * @param fastify - before it has hooks that refuse.
- * @param patience - see BodyPatience.
  */
 export function readBodies(fastify: FastifyInstance, { limits, clock }: BodyPatience): void {
   const { uploadStallMs: ms } = limits;

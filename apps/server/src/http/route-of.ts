@@ -10,18 +10,11 @@ const BY_PATTERN: ReadonlyMap<string, ServedRoute> = new Map(
   SERVED.map((route) => [`${route.method} ${patternOf(route)}`, route]),
 );
 
-/**
- * The path of a route as Fastify and Nest write it: `:name` for parameters.
- * @param route - the route.
- */
+/** The path of a route as Fastify and Nest write it: `:name` for parameters. */
 export function patternOf({ path }: Pick<ServedRoute, 'path'>): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
-/**
- * The row of the tables of routes behind a request; undefined for what is no route.
- * @param method - of the request.
- * @param pattern - that it matched.
- */
+/** The row of the tables of routes behind a request; undefined for what is no route. */
 export const routeOf = (method: string, pattern: string | undefined): ServedRoute | undefined =>
   BY_PATTERN.get(`${method} ${pattern}`);

@@ -4,7 +4,6 @@ import type { Caller } from '../security/caller.js';
 /**
  * An id of a request as the parts take it (`tenant/id`). A plain one is in the caller's own namespace; another tenant's is as
  * unknown to a key that is limited to one as an id that never was.
- * @param caller - who asks.
  * @param id - plain, or `tenant/id`.
  * @param notFound - makes the error that says there is none of this id.
  * @throws what `notFound` makes; MillraceError `ID_INVALID`.
@@ -20,10 +19,6 @@ export function scopedId(
   return formatScopedId(scoped);
 }
 
-/**
- * An id as its caller writes it: a key that is limited to a tenant never sees the namespace.
- * @param caller - who asks.
- * @param id - as the parts give it.
- */
+/** An id as its caller writes it: a key that is limited to a tenant never sees the namespace. */
 export const shownId = ({ tenant }: Pick<Caller, 'tenant'>, id: string): string =>
   tenant !== undefined && id.startsWith(`${tenant}/`) ? id.slice(tenant.length + 1) : id;

@@ -40,7 +40,6 @@ const HEADERS = {
  * @param reply - of a route with `streams: true`; injected without `passthrough`.
  * @param open - gives the source. Its signal aborts when the client has gone; the source must end then. What it throws before
  * it has given one is answered as a problem.
- * @param environment - see SendEventsEnvironment.
  * @throws what `open` throws.
  */
 export async function sendEvents(

@@ -34,10 +34,6 @@ export class Streams {
   #cancel: (() => void) | undefined;
   #dropped = 0;
 
-  /**
-   * @param options - see StreamsOptions.
-   * @param clock - times stalls.
-   */
   constructor(options: StreamsOptions, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
@@ -55,7 +51,6 @@ export class Streams {
 
   /**
    * Counts a stream until its connection is closed.
-   * @param reply - that will carry it.
    * @param caller - who has opened it; one alone must not take all there may be. undefined: not counted apart.
    * @throws MillraceError `STREAMS_FULL`.
    */

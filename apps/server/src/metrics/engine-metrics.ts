@@ -20,15 +20,7 @@ const STORE_WAIT_MS = 1_000;
 export class EngineMetrics {
   readonly #registry: Registry;
 
-  /**
-   * Called by Nest, before anything runs: what happens from the first job on is counted.
-   * @param parts - of the server.
-   * @param engine - of bulk jobs.
-   * @param outbox - of batches.
-   * @param orchestrator - of operations.
-   * @param operations - what is in its store.
-   * @param chat - in instances that serve chats.
-   */
+  /** Runs before anything runs: what happens from the first job on is counted. */
   constructor(
     @Inject(PARTS) { metrics: { registry }, app, clock }: ServerParts,
     @Inject(BulkActionEngine) engine: BulkActionEngine,

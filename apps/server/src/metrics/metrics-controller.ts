@@ -9,15 +9,10 @@ import { EngineMetrics } from './engine-metrics.js';
 export class MetricsController {
   readonly #metrics: EngineMetrics;
 
-  /**
-   * Called by Nest.
-   * @param metrics - all of them.
-   */
   constructor(@Inject(EngineMetrics) metrics: EngineMetrics) {
     this.#metrics = metrics;
   }
 
-  /** See the route. */
   @Serve(SYSTEM_ROUTES.getMetrics)
   async metrics(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     reply.type(this.#metrics.contentType);

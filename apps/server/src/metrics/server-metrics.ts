@@ -32,7 +32,6 @@ export class ServerMetrics {
   readonly #requests: Counter<'method' | 'route' | 'status'>;
   readonly #durations: Histogram<'route'>;
 
-  /** @param server - see MeasuredServer. */
   constructor({ draining, streams, version, role }: MeasuredServer) {
     const registers = [this.registry];
     this.#requests = new Counter({
@@ -67,10 +66,7 @@ export class ServerMetrics {
     new Gauge({ ...METRICS.info, labelNames: ['version', 'role'], registers }).set({ version, role }, 1);
   }
 
-  /**
-   * Counts a request.
-   * @param request - see MeasuredRequest.
-   */
+  /** Counts a request. */
   noteRequest({ method, route, status, ms, isStream }: MeasuredRequest): void {
     this.#requests.inc(
       route === undefined ? { method: OTHER_METHOD, route: NO_ROUTE, status } : { method, route, status },

@@ -31,17 +31,11 @@ export class BatchesController {
   readonly #batches: Batches;
   readonly #pusher: Pusher;
 
-  /**
-   * Called by Nest.
-   * @param batches - looks at batches, ends and repeats them.
-   * @param pusher - starts them.
-   */
   constructor(@Inject(Batches) batches: Batches, @Inject(Pusher) pusher: Pusher) {
     this.#batches = batches;
     this.#pusher = pusher;
   }
 
-  /** See the route. */
   @Serve(START)
   async start(
     @Ask() { body, caller, traceparent }: Asked<typeof START>,
@@ -54,42 +48,36 @@ export class BatchesController {
     return { ...batchBody(batch), created: batch.created };
   }
 
-  /** See the route. */
   @Serve(LIST)
   async list(@Ask() { query, caller }: Asked<typeof LIST>): Promise<BatchPage> {
     const tenant = meantTenant(caller, query.tenant);
     return pageBody(await this.#batches.list({ ...query, tenant }), batchSummary);
   }
 
-  /** See the route. */
   @Serve(GET)
   async get(@Ask() { params, caller }: Asked<typeof GET>): Promise<BatchDetailsBody> {
     await this.#requireOwn(caller, params.batchId);
     return batchDetailsBody(await this.#batches.status(params.batchId));
   }
 
-  /** See the route. */
   @Serve(ABORT)
   async abort(@Ask() { params, caller }: Asked<typeof ABORT>): Promise<BatchBody> {
     await this.#requireOwn(caller, params.batchId);
     return batchBody(await this.#batches.abort(params.batchId));
   }
 
-  /** See the route. */
   @Serve(RETRY)
   async retry(@Ask() { params, caller }: Asked<typeof RETRY>): Promise<BatchBody> {
     await this.#requireOwn(caller, params.batchId);
     return batchBody(await this.#batches.retry(params.batchId));
   }
 
-  /** See the route. */
   @Serve(TASKS)
   async tasks(@Ask() { params, query, caller }: Asked<typeof TASKS>): Promise<BatchTaskPage> {
     await this.#requireOwn(caller, params.batchId);
     return pageBody(await this.#batches.tasks(params.batchId, query), taskBody);
   }
 
-  /** See the route. */
   @Serve(RETRY_TASK)
   async retryTask(@Ask() { params, caller }: Asked<typeof RETRY_TASK>): Promise<BatchBody> {
     await this.#requireOwn(caller, params.batchId);

@@ -18,10 +18,7 @@ import type {
 } from '@millrace/outbox';
 import { isoOrNull } from '../http/iso-or-null.js';
 
-/**
- * A batch as lists show it.
- * @param batch - the batch.
- */
+/** A batch as lists show it. */
 export const batchSummary = (batch: ListedBatch): BatchSummary => ({
   id: batch.id,
   tenant: batch.tenant,
@@ -39,16 +36,10 @@ export const batchSummary = (batch: ListedBatch): BatchSummary => ({
   endedAt: isoOrNull(batch.endedAt),
 });
 
-/**
- * A batch with its payload.
- * @param batch - the batch.
- */
+/** A batch with its payload. */
 export const batchBody = (batch: Batch): BatchBody => ({ ...batchSummary(batch), payload: batch.payload });
 
-/**
- * A task without its result.
- * @param task - the task.
- */
+/** A task without its result. */
 const taskSummary = (task: TaskSummary): BatchTaskSummary => ({
   id: task.id,
   key: task.key,
@@ -69,19 +60,13 @@ const taskSummary = (task: TaskSummary): BatchTaskSummary => ({
   endedAt: isoOrNull(task.endedAt),
 });
 
-/**
- * A task with its result.
- * @param task - the task.
- */
+/** A task with its result. */
 export const taskBody = (task: TaskView): BatchTaskBody => ({
   ...taskSummary(task),
   result: task.result ?? null,
 });
 
-/**
- * A batch with what people want to know of it.
- * @param details - of the batch.
- */
+/** A batch with what people want to know of it. */
 export const batchDetailsBody = (details: BatchDetails): BatchDetailsBody => ({
   batch: batchBody(details.batch),
   counts: details.counts,
@@ -93,10 +78,7 @@ export const batchDetailsBody = (details: BatchDetails): BatchDetailsBody => ({
   eta: isoOrNull(details.eta),
 });
 
-/**
- * A stored DAG.
- * @param dag - the DAG.
- */
+/** A stored DAG. */
 export const dagBody = (dag: DagView): DagBody => ({
   name: dag.name,
   version: dag.version,
@@ -106,10 +88,7 @@ export const dagBody = (dag: DagView): DagBody => ({
   tasks: dag.tasks.map(({ after, ...task }) => ({ ...task, after: after ? [...after] : null })),
 });
 
-/**
- * A schedule.
- * @param schedule - the schedule.
- */
+/** A schedule. */
 export const scheduleBody = (schedule: Schedule): ScheduleBody => ({
   tenant: schedule.tenant,
   name: schedule.name,

@@ -13,15 +13,10 @@ const { applyDag: APPLY, listDags: LIST } = DAG_ROUTES;
 export class DagsController {
   readonly #dags: Dags;
 
-  /**
-   * Called by Nest.
-   * @param dags - those that are stored.
-   */
   constructor(@Inject(Dags) dags: Dags) {
     this.#dags = dags;
   }
 
-  /** See the route. */
   @Serve(APPLY)
   async apply(
     @Ask() { body }: Asked<typeof APPLY>,
@@ -32,7 +27,6 @@ export class DagsController {
     return applied;
   }
 
-  /** See the route. */
   @Serve(LIST)
   async list(@Ask() { query }: Asked<typeof LIST>): Promise<DagPage> {
     return pageBody(await this.#dags.list(query), dagBody);

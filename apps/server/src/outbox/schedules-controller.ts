@@ -19,29 +19,22 @@ const { setSchedule: SET, listSchedules: LIST, removeSchedule: REMOVE } = SCHEDU
 export class SchedulesController {
   readonly #schedules: Schedules;
 
-  /**
-   * Called by Nest.
-   * @param schedules - sets and removes them.
-   */
   constructor(@Inject(Schedules) schedules: Schedules) {
     this.#schedules = schedules;
   }
 
-  /** See the route. */
   @Serve(SET)
   async set(@Ask() { body, caller }: Asked<typeof SET>): Promise<ScheduleBody> {
     const tenant = meantTenant(caller, body.tenant);
     return scheduleBody(await this.#schedules.set({ ...body, tenant }));
   }
 
-  /** See the route. */
   @Serve(LIST)
   async list(@Ask() { query, caller }: Asked<typeof LIST>): Promise<SchedulePage> {
     const tenant = meantTenant(caller, query.tenant);
     return pageBody(await this.#schedules.list({ ...query, tenant }), scheduleBody);
   }
 
-  /** See the route. */
   @Serve(REMOVE)
   async remove(@Ask() { params, query, caller }: Asked<typeof REMOVE>): Promise<RemovedScheduleBody> {
     const { name } = params;

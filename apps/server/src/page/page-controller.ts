@@ -12,15 +12,10 @@ const [FIRST_VIEW, ...OTHER_VIEWS] = PAGE_ROUTES.views;
 export class PageController {
   readonly #files: PageFiles;
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   */
   constructor(@Inject(PARTS) { pageFolder }: ServerParts) {
     this.#files = new PageFiles(pageFolder);
   }
 
-  /** See the routes. */
   @Serve(FIRST_VIEW, ...OTHER_VIEWS)
   async view(
     @Req() request: FastifyRequest,
@@ -29,7 +24,6 @@ export class PageController {
     return (await this.#files.html()).answer(request, reply);
   }
 
-  /** See the route. */
   @Serve(PAGE_ROUTES.asset)
   async asset(
     @Param('file') name: string,

@@ -32,7 +32,6 @@ export class PageFiles {
   readonly #folder: string;
   #page: Promise<BuiltPage> | undefined;
 
-  /** @param folder - where the page is. */
   constructor(folder: string) {
     this.#folder = folder;
   }

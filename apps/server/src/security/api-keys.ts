@@ -33,10 +33,7 @@ export class ApiKeys {
     return this.#keys.length;
   }
 
-  /**
-   * Whose secret it is. Takes the same time for every secret of one length, right or wrong.
-   * @param secret - what a caller sent.
-   */
+  /** Whose secret it is. Takes the same time for every secret of one length, right or wrong. */
   find(secret: string): Caller | undefined {
     const hash = hashOf(secret);
     let found: Caller | undefined;

@@ -9,15 +9,10 @@ import { Ask, type Asked, Serve } from '../http/asked.js';
 export class CallerController {
   readonly #parts: ServerParts;
 
-  /**
-   * Called by Nest.
-   * @param parts - of the server.
-   */
   constructor(@Inject(PARTS) parts: ServerParts) {
     this.#parts = parts;
   }
 
-  /** See the route. */
   @Serve(SYSTEM_ROUTES.getCaller)
   caller(@Ask() { caller }: Asked<typeof SYSTEM_ROUTES.getCaller>): CallerBody {
     const { name, role, tenant } = caller;

@@ -11,7 +11,6 @@ const KEY_MISSING = 'An API key is needed: send it as Authorization: Bearer SECR
 
 /**
  * Why a caller may not use a route; undefined when it may.
- * @param route - the route.
  * @param caller - who asks; undefined without a valid key.
  * @param options - `isEmbedded`: a server of one process, where the demo is no admin's matter.
  */

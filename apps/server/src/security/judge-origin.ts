@@ -13,7 +13,6 @@ export interface RequestOrigin {
  * Why a request is refused for where it comes from; undefined when it is not. A browser sends requests of any page to any
  * address, this machine too: what changes something must come from our own page. A name that somebody has let point to this
  * machine must not open a server without keys.
- * @param request - its method and headers.
  * @param options - `hasKeys`: whether callers have to show one.
  */
 export function originRefusal(

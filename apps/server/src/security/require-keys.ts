@@ -6,8 +6,6 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/i;
 
 /**
  * Refuses to listen where others can reach it without keys.
- * @param config - where it listens.
- * @param keys - there are.
  * @throws MillraceError `KEYS_REQUIRED`.
  */
 export function requireKeys({ host }: Pick<ServerConfig, 'host'>, keys: Pick<ApiKeys, 'size'>): void {

@@ -17,11 +17,7 @@ export interface Listening {
   leave(): void;
 }
 
-/**
- * Listens to a stream of events.
- * @param url - of the stream.
- * @param headers - of the request.
- */
+/** Listens to a stream of events. */
 export async function listen(url: string, headers: Record<string, string> = {}): Promise<Listening> {
   const leaving = new AbortController();
   const response = await fetch(url, { headers, signal: leaving.signal });

@@ -11,7 +11,6 @@ export interface Ran {
 /**
  * Runs commands against a server of a test.
  * @param server - asked when a command runs: it need not have started yet.
- * @param key - the secret of the key that they use.
  */
 export const against =
   (server: () => TestServer, key?: string) =>

@@ -22,20 +22,13 @@ export interface CapturedOptions {
   readonly isTerminal?: boolean;
 }
 
-/**
- * Runs a command of the CLI in this process.
- * @param args - its arguments.
- * @param options - see CapturedOptions.
- */
+/** Runs a command of the CLI in this process. */
 export function runCaptured(args: readonly string[], options: CapturedOptions = {}): Captured {
   const { events, out, err, surroundings } = capturedSurroundings(options);
   return { events, exitCode: runCli(args, surroundings), out, err };
 }
 
-/**
- * Surroundings that remember what is written.
- * @param options - see CapturedOptions.
- */
+/** Surroundings that remember what is written. */
 export function capturedSurroundings(options: CapturedOptions = {}) {
   const texts = { out: '', err: '' };
   const { env = {}, folder = '/nowhere', input = '', isTerminal = false } = options;

@@ -1,10 +1,6 @@
 import type { DemoFacts, TenantFacts } from '../../src/cli/demo/facts.js';
 
-/**
- * A tenant of a demo, in the middle of it.
- * @param id - of the tenant.
- * @param more - what is otherwise.
- */
+/** A tenant of a demo, in the middle of it. */
 export const tenant = (id: string, more: Partial<TenantFacts> = {}): TenantFacts => ({
   id,
   kind: 'small',

@@ -8,18 +8,11 @@ export interface Diagnosis {
   readonly findings: readonly SidedFinding[];
   /** As it was written. */
   readonly text: string;
-  /**
-   * The findings of a check.
-   * @param check - its name.
-   */
+  /** The findings of a check. */
   of(check: string): readonly SidedFinding[];
 }
 
-/**
- * Runs `millrace doctor --json`.
- * @param args - more of them.
- * @param options - see CapturedOptions.
- */
+/** Runs `millrace doctor --json`. */
 export async function diagnose(args: readonly string[], options: CapturedOptions): Promise<Diagnosis> {
   const captured = runCaptured(['doctor', '--json', ...args], options);
   const exitCode = await captured.exitCode;

@@ -5,7 +5,6 @@ import { migrateServer } from '../../src/compose/migrate.js';
 
 /**
  * Brings the tables of a database up to date.
- * @param url - of the database.
  * @returns the same URL.
  */
 export async function migrated(url: string): Promise<string> {
@@ -14,12 +13,7 @@ export async function migrated(url: string): Promise<string> {
   return url;
 }
 
-/**
- * Sends one command to a Redis.
- * @param url - of the Redis.
- * @param command - its name.
- * @param args - its arguments.
- */
+/** Sends one command to a Redis. */
 export async function redisCommand(url: string, command: string, ...args: string[]): Promise<unknown> {
   await using redis = new RedisConnection({ url });
   return await redis.call(command, args);

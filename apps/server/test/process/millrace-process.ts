@@ -23,11 +23,7 @@ export interface MillraceProcess extends AsyncDisposable {
   kill(signal: NodeJS.Signals): void;
 }
 
-/**
- * Runs `millrace` as a user would.
- * @param args - its arguments.
- * @param options - variables besides PATH, and the working directory.
- */
+/** Runs `millrace` as a user would. */
 export const runMillrace = (
   args: readonly string[],
   options: { readonly env?: Record<string, string>; readonly folder: string },
@@ -47,11 +43,7 @@ export const runMillrace = (
 export const runNpmStart = (...args: string[]): MillraceProcess =>
   watched(spawn('npm', ['start', '--', ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] }));
 
-/**
- * Runs any command that starts a server and says where. All that it has started is killed with it.
- * @param command - and its arguments.
- * @param options - all its variables, and the working directory.
- */
+/** Runs any command that starts a server and says where. All that it has started is killed with it. */
 export function runServer(
   [command, ...args]: readonly [string, ...string[]],
   { env, folder }: { readonly env: NodeJS.ProcessEnv; readonly folder: string },

@@ -4,7 +4,6 @@ const README = readFileSync(new URL('../../../../README.md', import.meta.url), '
 
 /**
  * The code of a section of the README, as it is written.
- * @param section - its heading.
  * @param language - of the blocks; all of them unless given.
  */
 export function blocksOf(section: string, language = '\\w+'): readonly string[] {

@@ -101,10 +101,6 @@ export const SAMPLES: Readonly<Record<RouteId, (ids: Ids) => Sample>> = {
 /** All routes. */
 export const ALL_ROUTES: readonly HttpRoute[] = Object.values(ROUTES);
 
-/**
- * The address of a route with ids in it.
- * @param id - of the route.
- * @param ids - of things.
- */
+/** The address of a route with ids in it. */
 export const addressOf = (id: RouteId, ids: Ids): string =>
   PATHS[id][1].replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name as keyof Ids]));

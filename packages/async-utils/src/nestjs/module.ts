@@ -24,9 +24,6 @@ export class AsyncUtilsModule implements OnModuleInit {
   readonly #binding: Binding;
 
   /**
-   * Called by Nest.
-   * @param config - the checked settings.
-   * @param modules - the modules of the application.
    * @throws TypeError when the module is configured twice, or a decorated method has no time limit or concurrency.
    */
   constructor(config: AsyncUtilsConfig, modules: ModulesContainer) {
@@ -71,7 +68,7 @@ export class AsyncUtilsModule implements OnModuleInit {
     return { ...moduleWith(useClass ? [useClass, config] : [config]), imports };
   }
 
-  /** Called by Nest: now that all instances of the start exist, binds what factories have made, and middleware. */
+  /** Now that all instances of the start exist, binds what factories have made, and middleware. */
   onModuleInit(): void {
     this.#binding.bind();
     this.#binding.settle();

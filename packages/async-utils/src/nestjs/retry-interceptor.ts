@@ -37,9 +37,6 @@ export class RetryInterceptor implements NestInterceptor {
   }
 
   /**
-   * Called by Nest.
-   * @param context - the request.
-   * @param next - runs the handler.
    * @returns the response of the first try that succeeds, or the last error; AbortError (`ABORTED`) when the signal
    * aborts.
    */

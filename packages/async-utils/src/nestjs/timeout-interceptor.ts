@@ -35,9 +35,6 @@ export class TimeoutInterceptor implements NestInterceptor {
   }
 
   /**
-   * Called by Nest.
-   * @param context - the request.
-   * @param next - runs the handler.
    * @returns the handler's response in time, or the timeout's; AbortError (`ABORTED`) when the signal aborts.
    * @throws TypeError when neither the interceptor nor the module names a time limit.
    */

@@ -63,7 +63,6 @@ export class EngineCalls {
   readonly #answer: EngineCallsOptions['answer'];
   readonly #network: Rng;
 
-  /** @param options - see EngineCallsOptions. */
   constructor(options: EngineCallsOptions) {
     const { seed, config: given, instances = 2, workers = 50, roundTripMs = 0, answer } = options;
     const rng = seededRng(seed);

@@ -28,10 +28,7 @@ export interface Goodput {
   readonly p99Ms: number;
 }
 
-/**
- * 50 workers in two processes on one store.
- * @param setting - see GoodputSetting.
- */
+/** 50 workers in two processes on one store. */
 export async function goodputOf(setting: GoodputSetting): Promise<Goodput> {
   const { profile, make, seed, meanMs = 50, spread, groups = 8, config = {} } = setting;
   const hidden = make(profile.capacity, timesOf(seededRng(`${seed} service`), meanMs, spread));
@@ -53,11 +50,7 @@ export async function goodputOf(setting: GoodputSetting): Promise<Goodput> {
 export class GoodputTable {
   readonly #lines: string[] = [];
 
-  /**
-   * Runs them all and writes a line.
-   * @param what - how the line begins.
-   * @param settings - one run each.
-   */
+  /** Runs them all and writes a line. */
   async meanOf(what: string, settings: readonly GoodputSetting[]): Promise<Goodput> {
     const runs: Goodput[] = [];
     for (const setting of settings) runs.push(await goodputOf(setting));

@@ -24,11 +24,7 @@ export function drawSuccess(rng: Rng): Outcome {
 export const isAggregation = (kind: Command['kind']): kind is AggregationCommand['kind'] =>
   kind === 'claim' || kind === 'claimGroup' || kind.endsWith('Aggregation');
 
-/**
- * Draws a command about aggregations: mostly one that there is something for.
- * @param kind - of the command.
- * @param key - of a group, where nothing better is known.
- */
+/** Draws a command about aggregations: mostly one that there is something for. */
 export function drawAggregation(
   kind: AggregationCommand['kind'],
   rng: Rng,

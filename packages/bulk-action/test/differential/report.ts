@@ -13,9 +13,6 @@ const lines = (commands: readonly Command[], from: number): string[] =>
 /**
  * Tells a difference so that it can be looked into: where, what was asked, both answers, what came before, and how to
  * see it again.
- * @param finding - as it was found.
- * @param shortest - the fewest commands that still show a difference.
- * @param file - the test to replay it with.
  */
 export function told(finding: Finding, shortest: Finding | undefined, file: string): string {
   const { seed, commands } = finding;

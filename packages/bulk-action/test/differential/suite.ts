@@ -34,7 +34,6 @@ export async function chooseSeeds(): Promise<readonly number[]> {
 
 /**
  * Registers the comparison of two stores: the same commands, the same answers.
- * @param pair - the stores.
  * @param file - the test file, for the line that replays a difference.
  */
 export function differential(pair: Pair, file: string): void {
@@ -85,7 +84,6 @@ export function differential(pair: Pair, file: string): void {
 
 /**
  * Runs the sequences of these seeds until two answers differ.
- * @param tally - told what they meet.
  * @param atOnce - one where a difference is near: those that have begun are run to their end.
  */
 export async function firstFinding(

@@ -10,7 +10,6 @@ const FURTHER = 6;
 /**
  * Chooses sequences that together meet everything that all of them meet. On a real server a sequence takes twenty times
  * as long as in memory, and most of them meet what others have met; the memory store tells beforehand which do not.
- * @param first - the first seed to choose from.
  * @param count - how many seeds to choose from.
  * @returns the chosen seeds, those that tell most first.
  */

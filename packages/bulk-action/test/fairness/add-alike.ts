@@ -6,7 +6,6 @@ export type JobMaker = (index: number) => Partial<JobInput>;
 
 /**
  * Adds jobs to a group; ids go on from where they are.
- * @param service - of the engine.
  * @param groupId - made when it does not exist.
  * @param count - how many.
  * @param jobOf - all alike unless it makes each.

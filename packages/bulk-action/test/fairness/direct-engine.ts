@@ -59,7 +59,6 @@ export class DirectEngine {
   #time = 0;
   #seq = 0;
 
-  /** @param options - see DirectEngineOptions. */
   constructor({ seed, config: given, slots = 1, plan = () => ({ ms: 1 }) }: DirectEngineOptions) {
     const clock: Clock = {
       now: () => NEW_YEAR_2026 + this.#time,

@@ -44,8 +44,6 @@ export interface Turn {
 /**
  * The invariant I6 over every interval of an order in which all had work waiting: for any two,
  * |W_i/w_i − W_j/w_j| ≤ c_i/w_i + c_j/w_j.
- * @param order - the turns.
- * @param contenders - who had work waiting all the time.
  * @returns the worst pair: how far apart it drifted as a part of its bound; at most 1 when the invariant holds.
  */
 export function worstDrift(order: readonly Turn[], contenders: readonly Contender[]): number {
@@ -69,10 +67,7 @@ export function worstDrift(order: readonly Turn[], contenders: readonly Contende
 
 const WINDOW_MS = 1000;
 
-/**
- * The highest cost that started in any sliding second.
- * @param starts - in the order of time.
- */
+/** The highest cost that started in any sliding second. */
 export function busiestSecond(starts: readonly Start[]): number {
   let [sum, most, oldest] = [0, 0, 0];
   for (const { at, job } of starts) {

@@ -32,11 +32,7 @@ export interface RecordOptions {
   readonly onStep?: ((step: string, queues: QueuesView) => void) | undefined;
 }
 
-/**
- * The same store, with every start written down at the instant of the reserve step.
- * @param inner - the store.
- * @param options - see RecordOptions.
- */
+/** The same store, with every start written down at the instant of the reserve step. */
 export function recorded(
   inner: BulkStore,
   { clock, roundTripMs = 0, onStep }: RecordOptions,

@@ -31,7 +31,6 @@ export class VirtualClock implements Clock {
   #time = 0;
   #sequence = 0;
 
-  /** @param options - see VirtualClockOptions. */
   constructor({ latenessMs = 0, rng }: VirtualClockOptions = {}) {
     this.#late = rng && latenessMs > 0 ? () => rng.next() * latenessMs : () => 0;
   }
@@ -52,7 +51,6 @@ export class VirtualClock implements Clock {
   /**
    * Sets a timer that is never late: for what a test does at a certain time.
    * @param atMs - when, on the scale of `monotonicMs()`.
-   * @param fn - what happens.
    */
   at(atMs: number, fn: () => void): void {
     this.#set(Math.max(this.#time, atMs), fn);

@@ -42,7 +42,6 @@ export class VirtualEngine {
   /** Everything that started, stamped by reserve. */
   readonly recording: Recording;
 
-  /** @param options - see VirtualEngineOptions. */
   constructor(options: VirtualEngineOptions) {
     const { seed, instances = 1, roundTripMs = 0, latenessMs, types = ['work'], onStep } = options;
     const rng = seededRng(seed);

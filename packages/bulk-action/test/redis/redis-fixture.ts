@@ -31,8 +31,6 @@ export const START_MS = Date.UTC(2026, 0, 1);
 /**
  * A store whose time the test moves. Opened again under the same prefix it goes on at the same time.
  * @param connection - stays the caller's.
- * @param keyPrefix - before the hash tag.
- * @param scripts - with that clock.
  */
 export async function openClocked(
   connection: RedisConnection,
@@ -56,7 +54,6 @@ export async function openClocked(
 /**
  * Several stores as one, whose time the test moves; each has the whole limits, as test/sharding/open-sharded.ts says.
  * @param connection - stays the caller's.
- * @param keyPrefix - before the hash tag.
  * @param shards - how many.
  */
 async function openClockedShards(

@@ -34,7 +34,6 @@ function opened(text: string): unknown {
 
 /**
  * All keys of a store with their types and values, whatever their layout is.
- * @param admin - a connection that may do everything.
  * @param keyPrefix - of the store; left out of the answer, so that two stores can be compared.
  */
 export async function dumpOf(admin: RedisConnection, keyPrefix: string): Promise<Record<string, unknown>> {
@@ -52,10 +51,7 @@ export async function dumpOf(admin: RedisConnection, keyPrefix: string): Promise
 const LIMIT = 1000;
 const idOf = ({ tenant, id }: { tenant: string; id: string }) => (tenant === '' ? `/${id}` : id);
 
-/**
- * Everything that the ports show of a store.
- * @param harness - the store.
- */
+/** Everything that the ports show of a store. */
 export async function pictureOf({ store }: StoreHarness): Promise<unknown> {
   const { views, deadLetters, instances } = store;
   const groups = await listed((cursor) => views.groups({}, LIMIT, cursor));

@@ -15,7 +15,6 @@ export interface ShardedHarness extends StoreHarness {
 /**
  * Three memory stores as one, whose time a test moves. Each has the whole limits: the contract speaks of what one tenant, one
  * step and one order may do; how limits are divided is a rule with tests of its own.
- * @param change - puts something between a shard and the others.
  */
 export function openShardedMemory(
   given: BulkActionConfig = {},

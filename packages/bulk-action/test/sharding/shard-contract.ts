@@ -18,7 +18,6 @@ const MINUTE_MS = 60_000;
 
 /**
  * What every store passes that can be one of several.
- * @param name - of the store.
  * @param open - makes an empty store for one test.
  */
 export function shardContract(name: string, open: OpenShard): void {

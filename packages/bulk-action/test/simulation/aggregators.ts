@@ -8,7 +8,6 @@ const HOPELESS = 'g5';
 /**
  * An aggregator that lists who succeeded; while there are faults it sometimes throws, and sometimes takes longer than its
  * lock lasts.
- * @param parts - of the process.
  * @param lockTtlMs - how long the lock lasts.
  */
 export function scriptedAggregator(

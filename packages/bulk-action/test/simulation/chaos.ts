@@ -77,13 +77,7 @@ export class Chaos {
   readonly #leaseMs: number;
   readonly #time: () => number;
 
-  /**
-   * @param rng - where the faults come from.
-   * @param rates - how many.
-   * @param tally - counts them.
-   * @param leaseMs - long delays go past it.
-   * @param time - virtual time.
-   */
+  /** @param rates - how many. */
   constructor(rng: Rng, rates: FaultRates, tally: Tally, leaseMs: number, time: () => number) {
     this.#rng = rng;
     this.#rates = rates;

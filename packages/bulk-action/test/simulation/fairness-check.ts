@@ -12,9 +12,6 @@ interface Contender {
  * any two with work waiting |W_i/w_i − W_j/w_j| ≤ c_i/w_i + c_j/w_j over any interval; between tenants, and between
  * the groups of each. The jobs of a group start in the order of their registration (I5).
  * @param truth - with all starts, in the order in which ready let them go, which is the order of the fair queue.
- * @param config - for the weights of priority levels.
- * @param tenantWeights - of named tenants.
- * @param violations - told of a broken bound.
  */
 export function checkFairness(
   truth: Truth,

@@ -61,7 +61,6 @@ export interface FaultyStoreParts {
  * The store as one process sees it over a bad network: every call goes out, is executed and comes back as events of
  * the scheduler, and each of these steps may go wrong.
  * @param process - who calls.
- * @param parts - see FaultyStoreParts.
  */
 export function faultyStore(process: SimProcess, parts: FaultyStoreParts): BulkStore {
   const ports = Object.entries(MEMBERS).map(([port, members]) => [

@@ -24,18 +24,12 @@ export class PoolCheck {
     if (member === 'leases.settle') this.#noteSettle(process, args[0] as readonly Settlement[], stage);
   }
 
-  /**
-   * Whether a process has results that it must send again.
-   * @param process - the process.
-   */
+  /** Whether a process has results that it must send again. */
   owes(process: SimProcess): boolean {
     return (this.#results.get(process)?.size ?? 0) > 0;
   }
 
-  /**
-   * Checks a process that lives and was never told to stop.
-   * @param process - whose results are looked for.
-   */
+  /** Checks a process that lives and was never told to stop. */
   atTheEnd(process: SimProcess): void {
     const tokens = [...(this.#results.get(process) ?? [])];
     this.#violations.check(

@@ -64,11 +64,7 @@ export interface ProcessorParts {
 export const COMMON_TYPE = 'COMMON';
 export const RARE_TYPE = 'RARE';
 
-/**
- * Processors that do what the script of each job says.
- * @param parts - see ProcessorParts.
- * @param types - which types this process has.
- */
+/** Processors that do what the script of each job says. */
 export function scriptedProcessors(parts: ProcessorParts, types: readonly string[]): JobProcessor[] {
   return types.map((type) => ({
     type,

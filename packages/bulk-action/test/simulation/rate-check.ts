@@ -18,10 +18,6 @@ export class RateCheck {
   readonly #window: Start[] = [];
   #sum = 0;
 
-  /**
-   * @param name - whose limit, for messages.
-   * @param violations - told of too many starts.
-   */
   constructor(name: string, violations: Violations) {
     this.#name = name;
     this.#violations = violations;
@@ -35,10 +31,7 @@ export class RateCheck {
 
   /**
    * Counts a start.
-   * @param at - store time.
-   * @param cost - of the job.
    * @param rps - the limit now; undefined or 0: none.
-   * @param burst - where one is given.
    */
   start(at: number, cost: number, rps: number | undefined, burst: number | undefined): void {
     if (!rps) return;

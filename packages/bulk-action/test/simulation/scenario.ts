@@ -61,11 +61,7 @@ const TRIES: readonly (readonly Behaviour[])[] = [
   ['kills the process', 'succeeds'],
 ];
 
-/**
- * Draws a run.
- * @param rng - seeded.
- * @param startMs - wall time at its start, for dates.
- */
+/** Draws a run. */
 export function drawScenario(rng: Rng, startMs: number): Scenario {
   const mode = rng.pick(['fair', 'calm', 'faulty', 'faulty', 'hostile', 'hostile'] as const);
   const faultyMs = mode === 'fair' ? 0 : rng.integer(2000, 10_000);

@@ -59,7 +59,6 @@ export class EventLog {
   #low = 0x811c9dc5;
   #high = 0x9e3779b9;
 
-  /** @param keep - whether to keep the lines. */
   constructor(keep: boolean) {
     this.#keep = keep;
   }
@@ -110,10 +109,7 @@ export class Scheduler {
     return this.#steps;
   }
 
-  /**
-   * Makes a process with a clock of its own.
-   * @param name - for the event log.
-   */
+  /** Makes a process with a clock of its own. */
   process(name: string): SimProcess {
     const made: SimProcess = {
       name,
@@ -128,8 +124,6 @@ export class Scheduler {
    * Makes something happen later.
    * @param process - whose event it is: it is dropped when the process is dead by then.
    * @param delayMs - from now, ≥ 0; a part of a millisecond counts as a whole one, so that events meet.
-   * @param label - for the event log.
-   * @param run - what happens.
    * @returns a function that takes the event back.
    */
   schedule(process: SimProcess, delayMs: number, label: string, run: () => void): CancelTimer {
@@ -150,8 +144,6 @@ export class Scheduler {
 
   /**
    * Runs events until the condition holds, nothing is left, or the time has come.
-   * @param done - asked after every event.
-   * @param untilMs - virtual time at which to stop.
    * @returns whether the condition holds.
    * @throws Error after STEPS_MAX events in all.
    */

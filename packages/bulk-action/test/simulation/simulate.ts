@@ -38,11 +38,7 @@ const DISTURBANCES = [
   'process clock jumps',
 ] as const;
 
-/**
- * Runs one seed to its end and checks every invariant.
- * @param seed - decides everything.
- * @param options - see WorldOptions.
- */
+/** Runs one seed to its end and checks every invariant. */
 export async function simulate(seed: number, options: Partial<WorldOptions> = {}): Promise<Simulated> {
   const world = new World(seed, { tally: new Tally(), ...options });
   const { scheduler, violations } = world;

@@ -30,7 +30,6 @@ export class Violations {
   readonly list: Violation[] = [];
   readonly #time: () => number;
 
-  /** @param time - virtual time, for the messages. */
   constructor(time: () => number) {
     this.#time = time;
   }
@@ -227,8 +226,6 @@ export class Truth {
 
 /**
  * Changes limits as a patch says; null takes one away.
- * @param limits - changed.
- * @param patch - what an update asked for.
  * @returns whether a rate changed.
  */
 export function patchLimits(limits: TruthLimits, patch: GroupPatch | TenantPatch): boolean {

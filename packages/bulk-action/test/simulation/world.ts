@@ -51,10 +51,6 @@ export class World {
   /** How far the store's wall clock was set back in all: what has a date waits so much longer. */
   wentBackMs = 0;
 
-  /**
-   * @param seed - decides everything.
-   * @param options - see WorldOptions.
-   */
   constructor(seed: number, { tally, mutate = (store) => store, verbose = false }: WorldOptions) {
     this.tally = tally;
     this.rng = seededRng(seed);
@@ -108,10 +104,7 @@ export class World {
     this.scheduler.schedule(this.#network, Math.max(0, ms - this.scheduler.time), label, run);
   }
 
-  /**
-   * Starts one more process that works, if there are not too many.
-   * @param all - with every processor, and in any case.
-   */
+  /** Starts one more process that works, if there are not too many. */
   startInstance(all = false): void {
     if (!all && this.instances.size >= INSTANCES_MAX) return;
     const { scheduler, chaos, tally, ledger, violations, scenario } = this;

@@ -44,14 +44,12 @@ const STREAMED = { duplex: 'half', redirect: 'error', window: null };
 export class Http {
   readonly #options: ClientOptions;
 
-  /** @param options - see ClientOptions. */
   constructor(options: ClientOptions) {
     this.#options = options;
   }
 
   /**
    * Sends a request until it is answered, refused, or repeated too often.
-   * @param request - see HttpRequest.
    * @returns the JSON of the answer.
    * @throws ProblemError when the server refuses; what `fetch` threw; the reason of the request's signal.
    */
@@ -70,7 +68,6 @@ export class Http {
 
   /**
    * Opens a stream of server-sent events; a silence of more than `timeoutMs` breaks it.
-   * @param request - see HttpRequest.
    * @throws like `send`; nothing is repeated.
    */
   async *stream(request: HttpRequest): AsyncGenerator<ServerEvent, void, undefined> {
@@ -84,9 +81,6 @@ export class Http {
 
   /**
    * How long to wait before a request is sent again.
-   * @param error - why it has to be.
-   * @param failures - before this one.
-   * @param signal - of the request.
    * @throws the error itself where repeating does not help or would take too long; the signal's reason.
    */
   pauseAfter(error: unknown, failures: number, signal: AbortSignal | undefined): number {

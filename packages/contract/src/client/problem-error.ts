@@ -11,10 +11,6 @@ export class ProblemError extends Error {
   /** When to come back, where the server said so. */
   readonly retryAfterMs: number | undefined;
 
-  /**
-   * @param problem - what the server sent.
-   * @param retryAfterMs - from the header Retry-After.
-   */
   constructor(problem: Problem, retryAfterMs?: number) {
     super(`${problem.code}: ${problem.detail}`);
     this.problem = problem;
@@ -28,11 +24,7 @@ export class ProblemError extends Error {
 /** The server, or something before it, asks for patience: the same request may be sent again. */
 export const BUSY_STATUSES: readonly number[] = [429, 502, 503, 504];
 
-/**
- * The error of an answer that is not 2xx.
- * @param response - the answer.
- * @param body - its text.
- */
+/** The error of an answer that is not 2xx. */
 export function problemErrorOf(response: Response, body: string): ProblemError {
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
   const retryAfterMs = seconds >= 0 ? seconds * 1000 : undefined;

@@ -17,7 +17,6 @@ export async function* piecesLeft(pieces: BodyPieces): PiecesLeft {
 
 /**
  * A body as `fetch` takes it. Each piece is asked for when the one before it has gone, and none is kept.
- * @param left - the pieces.
  * @param limit - of the server's silence: it does not run while a piece is waited for, which is not the server's fault.
  */
 export function streamOf(

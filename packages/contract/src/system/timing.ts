@@ -34,7 +34,6 @@ export interface Deadline {
 
 /**
  * Makes a deadline.
- * @param ms - from now on.
  * @param caller - the caller's own signal.
  */
 export function deadline(ms: number, caller?: AbortSignal): Deadline {

@@ -9,7 +9,6 @@ export type Encoded = { readonly json: string } | { readonly reason: string };
 
 /**
  * Writes a value as JSON; `undefined` is null.
- * @param value - anything, however hostile.
  * @returns the text, or why there is none.
  */
 export function encodeJson(value: unknown): Encoded {

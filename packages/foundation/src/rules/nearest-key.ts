@@ -1,7 +1,6 @@
 /**
  * The known key that a mistyped one most likely meant.
  * @param given - the key that is not known.
- * @param known - the keys that are.
  * @returns the nearest key, or undefined when none is near enough to be worth naming.
  */
 export function nearestKey(given: string, known: readonly string[]): string | undefined {

@@ -38,7 +38,6 @@ export class BatchBacking implements BackingAdapter {
   /** By name of the route. */
   readonly #dags = new Map<string, string>();
 
-  /** @param options - see BatchBackingOptions. */
   constructor(options: BatchBackingOptions) {
     const { outbox, operations, outcomeBytesMax = ORCHESTRATOR_DEFAULTS.outcomeBytesMax } = options;
     this.#outbox = outbox;
@@ -54,14 +53,12 @@ export class BatchBacking implements BackingAdapter {
     }
   }
 
-  /** See BackingAdapter. */
   check(name: string, route: BackedRoute): void {
     this.#dags.set(name, checkedBatchRoute(name, route).dag);
   }
 
   /**
    * Starts the batch of an operation. Repeated it finds the batch that was started.
-   * @param envelope - the command.
    * @param route - made by `batch`.
    * @throws MillraceError what `pusher.start` throws; `BACKEND_UNAVAILABLE` is worth another try, `DAG_NOT_FOUND` is not.
    */
@@ -79,7 +76,6 @@ export class BatchBacking implements BackingAdapter {
     }
   }
 
-  /** See BackingPort. */
   async look(operations: readonly BackedOperation[]): Promise<ReadonlyMap<OpId, BackingLook>> {
     const looks = new Map<OpId, BackingLook>();
     const failures: unknown[] = [];
@@ -117,7 +113,6 @@ export class BatchBacking implements BackingAdapter {
     }
   }
 
-  /** See BackingPort. */
   async cancel(operation: RoutedOperation): Promise<void> {
     const id = operation.backing?.ref ?? (await this.#findBatch(operation));
     if (id === undefined) return;
@@ -130,7 +125,6 @@ export class BatchBacking implements BackingAdapter {
 
   /**
    * Tells of batches that end: with a shared database of all that end here, else of those that were handed over here.
-   * @param listener - told of each.
    * @returns a function that ends it.
    */
   onSettled(listener: EndListener): () => void {

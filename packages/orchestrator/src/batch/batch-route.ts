@@ -22,7 +22,6 @@ export interface BatchDefinition {
  * A route whose commands start batches of a DAG. `batch<Day>(…)` says what their payloads are; nothing checks that they are.
  * @param dag - its name; registered here or by another instance, which is found out when a batch is started.
  * @param toPayload - see ToPayload; the command's payload unless given.
- * @param options - see RouteOptions.
  */
 export function batch<P = unknown>(
   dag: string,
@@ -35,7 +34,6 @@ export function batch<P = unknown>(
 
 /**
  * Checks a route when it is set up.
- * @param name - of the route.
  * @param route - made by `batch`.
  * @returns what stands behind it.
  * @throws MillraceError `ROUTE_INVALID`.

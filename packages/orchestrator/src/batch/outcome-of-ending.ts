@@ -16,7 +16,6 @@ export const readBytesMax = (outcomeBytesMax: number): number => outcomeBytesMax
 
 /**
  * What the end of a batch means for its operation.
- * @param ending - of the batch.
  * @param bytesMax - most bytes of a result that is kept with its operation.
  * @returns undefined while it runs.
  */

@@ -42,7 +42,6 @@ export class SharedEnds {
   /** By batch. */
   readonly #ended = new RecentMap<string, EndedOperation>(REMEMBERED_MAX);
 
-  /** @param options - see SharedEndsOptions. */
   constructor(options: SharedEndsOptions) {
     this.#options = options;
     const { outbox } = options;

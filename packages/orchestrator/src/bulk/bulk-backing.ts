@@ -40,21 +40,18 @@ export class BulkBacking implements BackingAdapter {
   readonly #outcomeBytesMax: number;
   readonly #handedOver: HandedOver;
 
-  /** @param options - see BulkBackingOptions. */
   constructor({ service, outcomeBytesMax = ORCHESTRATOR_DEFAULTS.outcomeBytesMax }: BulkBackingOptions) {
     this.#service = service;
     this.#outcomeBytesMax = outcomeBytesMax;
     this.#handedOver = new HandedOver(() => service.subscribe((event) => this.#hear(event)));
   }
 
-  /** See BackingAdapter. */
   check(name: string, route: BackedRoute): void {
     checkBulkRoute(name, route);
   }
 
   /**
    * Makes the group of an operation, with all its jobs, sealed. Repeated it goes on where it was, or changes nothing.
-   * @param envelope - the command.
    * @param route - made by `bulk`.
    * @throws MillraceError `HANDOVER_INVALID`, and what `submitBulk` throws; `QUEUE_FULL` and `BACKEND_UNAVAILABLE` are worth another try.
    */
@@ -93,7 +90,6 @@ export class BulkBacking implements BackingAdapter {
     return false;
   }
 
-  /** See BackingPort. */
   async look(operations: readonly BackedOperation[]): Promise<ReadonlyMap<OpId, BackingLook>> {
     const looks = new Map<OpId, BackingLook>();
     const failures: unknown[] = [];
@@ -122,7 +118,6 @@ export class BulkBacking implements BackingAdapter {
     }
   }
 
-  /** See BackingPort. */
   async cancel(operation: RoutedOperation): Promise<void> {
     try {
       await this.#service.cancelGroup(refOf(operation));
@@ -133,7 +128,6 @@ export class BulkBacking implements BackingAdapter {
 
   /**
    * Tells of groups handed over here whose first round ends.
-   * @param listener - told of each.
    * @returns a function that ends it.
    */
   onSettled(listener: EndListener): () => void {

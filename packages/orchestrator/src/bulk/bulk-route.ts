@@ -28,8 +28,6 @@ export interface BulkDefinition {
 
 /**
  * A route whose commands become bulk groups. `bulk<Campaign>(…)` says what their payloads are; nothing checks that they are.
- * @param toGroup - see ToGroup.
- * @param options - see RouteOptions.
  */
 export function bulk<P = unknown>(toGroup: ToGroup<P>, options: BulkOptions = {}): BackedRoute {
   const definition: BulkDefinition = { toGroup: toGroup as ToGroup };
@@ -38,7 +36,6 @@ export function bulk<P = unknown>(toGroup: ToGroup<P>, options: BulkOptions = {}
 
 /**
  * Checks a route when it is set up.
- * @param name - of the route.
  * @param route - made by `bulk`.
  * @throws MillraceError `ROUTE_INVALID`.
  */
@@ -52,8 +49,6 @@ export function checkBulkRoute(name: string, { definition }: BackedRoute): void 
 
 /**
  * Refuses jobs by whose ids a repeated submission could not be recognised.
- * @param route - its name, for the message.
- * @param jobs - of one group.
  * @returns all of them.
  * @throws MillraceError `HANDOVER_INVALID`.
  */

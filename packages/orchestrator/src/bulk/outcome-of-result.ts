@@ -6,8 +6,6 @@ import { outcomeOrReference } from '../rules/outcome-or-reference.js';
 
 /**
  * What the end of a group means for its operation.
- * @param result - of its first round.
- * @param backing - the group.
  * @param bytesMax - most bytes of a result that is kept with its operation.
  */
 export function outcomeOfResult(result: GroupResult, backing: Backing, bytesMax: number): Outcome {

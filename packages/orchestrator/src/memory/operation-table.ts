@@ -145,11 +145,7 @@ export class OperationTable {
   }
 }
 
-/**
- * Whether an operation is one of those that are asked for.
- * @param record - any.
- * @param filter - what is asked for.
- */
+/** Whether an operation is one of those that are asked for. */
 export function isMatch(record: OperationRecord, filter: OperationFilter): boolean {
   const isWanted = <T>(wanted: T | undefined, value: T) => wanted === undefined || wanted === value;
   return (

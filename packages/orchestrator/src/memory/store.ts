@@ -43,10 +43,7 @@ export class MemoryOperationStore implements OperationStore {
   readonly views: Views;
   readonly notices: Notices = new MemoryNotices();
 
-  /**
-   * @param options - see MemoryOperationStoreOptions.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
-   */
+  /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`. */
   constructor(options: MemoryOperationStoreOptions = {}) {
     const { clock, operationsMax } = resolveOptions(SPEC, options);
     const table = new OperationTable();

@@ -28,7 +28,6 @@ export class TimeHeap {
 
   /**
    * Puts an operation where its time belongs.
-   * @param opId - of the operation.
    * @param at - its time; undefined: it is taken out.
    */
   set(opId: OpId, at: number | undefined): void {

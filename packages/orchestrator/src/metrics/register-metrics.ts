@@ -34,9 +34,6 @@ const STORE_WAIT_MS = 1_000;
 /**
  * Registers all metrics of an orchestrator. What happens in this process is counted from now on, so register before the start; what is in the
  * store is read at each scrape: what has not ended with one question, what has with another, at most once a minute.
- * @param registry - of prom-client; one orchestrator in each.
- * @param orchestrator - whose.
- * @param options - see MetricsOptions.
  * @returns a function that takes them out of the registry again and ends the counting.
  * @throws Error of prom-client when a name is taken; then nothing is registered.
  */

@@ -14,7 +14,6 @@ export class SeldomAsked<T> {
   #answer: Promise<T> | undefined;
   #staleAtMs = Number.POSITIVE_INFINITY;
 
-  /** @param options - see SeldomAskedOptions. */
   constructor(options: SeldomAskedOptions<T>) {
     this.#options = options;
   }

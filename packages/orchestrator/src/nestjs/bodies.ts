@@ -5,11 +5,7 @@ import type { OpId } from '../op-id.js';
 import type { Estimate } from '../operations.js';
 import type { Outcome } from '../outcome.js';
 
-/**
- * The answer to a submit whose work ended inside the budget.
- * @param opId - the operation.
- * @param outcome - what came of it.
- */
+/** The answer to a submit whose work ended inside the budget. */
 export const completedAnswer = (opId: OpId, outcome: Outcome): CompletedAnswer => ({
   opId,
   status: outcome.type === 'Ok' ? 'COMPLETED' : 'FAILED',
@@ -18,8 +14,6 @@ export const completedAnswer = (opId: OpId, outcome: Outcome): CompletedAnswer =
 
 /**
  * The answer to a submit whose work goes on.
- * @param opId - the operation.
- * @param statusUrl - where to ask.
  * @param estimate - when it will have ended.
  */
 export const acceptedAnswer = (opId: OpId, statusUrl: string, estimate: Estimate): AcceptedAnswer => ({
@@ -29,20 +23,14 @@ export const acceptedAnswer = (opId: OpId, statusUrl: string, estimate: Estimate
   estimatedCompletionTime: estimate.completionAt.toISOString(),
 });
 
-/**
- * The answer to a cancellation.
- * @param operation - as it is after it.
- */
+/** The answer to a cancellation. */
 export const cancelAnswer = (operation: Operation): CancelAnswer => ({
   cancelled:
     operation.outcome?.type === 'Fail' && ERRORS.is({ code: operation.outcome.errorCode }, 'CANCELLED'),
   operation: operationBody(operation),
 });
 
-/**
- * An operation over HTTP. Who owns it stays here: names of machines are nobody else's business.
- * @param operation - the operation.
- */
+/** An operation over HTTP. Who owns it stays here: names of machines are nobody else's business. */
 export function operationBody(operation: Operation): OperationBody {
   const { opId, tenant, domain, eventType, bizKey, idemKey, state, attempts, attemptsMax, refusals } =
     operation;

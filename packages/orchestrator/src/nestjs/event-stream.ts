@@ -21,8 +21,6 @@ export interface EventStreamEnvironment {
 
 /**
  * The events of an operation as text: `start`, each `change`, `end`. A slow client holds up only its own stream; one that is closed is forgotten.
- * @param environment - see EventStreamEnvironment.
- * @param opId - which.
  * @param options - whose; a signal that aborts when the client has gone.
  * @throws MillraceError `OPERATION_NOT_FOUND`, before there is a stream.
  */

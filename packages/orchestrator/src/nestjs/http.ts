@@ -22,20 +22,13 @@ export interface HttpResponse extends Pick<EventEmitter, 'once'> {
   readonly destroyed: boolean;
 }
 
-/**
- * The one value of a header.
- * @param request - the request.
- * @param name - in lower case.
- */
+/** The one value of a header. */
 export function headerOf({ headers }: HttpRequest, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' || value === undefined ? value : value.join(', ');
 }
 
-/**
- * The path that was asked for, without its query and without a slash at the end.
- * @param request - the request.
- */
+/** The path that was asked for, without its query and without a slash at the end. */
 export function pathOf({ originalUrl, url }: HttpRequest): string {
   const path = (originalUrl ?? url).replace(/[?#].*$/s, '');
   let end = path.length;
@@ -44,16 +37,10 @@ export function pathOf({ originalUrl, url }: HttpRequest): string {
   return path.slice(0, end);
 }
 
-/**
- * Node's own response behind a reply.
- * @param reply - of Fastify or Express.
- */
+/** Node's own response behind a reply. */
 export const responseOf = (reply: HttpReply): HttpResponse => reply.raw ?? (reply as unknown as HttpResponse);
 
-/**
- * A signal that aborts when the connection of a request is closed, or it has been answered.
- * @param reply - of the request.
- */
+/** A signal that aborts when the connection of a request is closed, or it has been answered. */
 export function goneSignal(reply: HttpReply): AbortSignal {
   const gone = new AbortController();
   // Not the request: that one closes when its body has been read.

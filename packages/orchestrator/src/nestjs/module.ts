@@ -37,11 +37,6 @@ export class OrchestratorModule implements OnModuleInit, OnApplicationBootstrap,
   readonly #host: OrchestratorHost;
   readonly #modules: ModulesContainer;
 
-  /**
-   * Called by Nest.
-   * @param host - the orchestrator.
-   * @param modules - the modules of the application.
-   */
   constructor(host: OrchestratorHost, modules: ModulesContainer) {
     this.#host = host;
     this.#modules = modules;
@@ -90,23 +85,17 @@ export class OrchestratorModule implements OnModuleInit, OnApplicationBootstrap,
     return moduleWith(controllerPath(options), useClass ? [useClass, provider] : [provider], imports);
   }
 
-  /**
-   * The same as `forRoot`.
-   * @param options - see `forRoot`.
-   */
+  /** The same as `forRoot`. */
   static register(options: OrchestratorModuleOptions & OrchestratorModuleShape): DynamicModule {
     return OrchestratorModule.forRoot(options);
   }
 
-  /**
-   * The same as `forRootAsync`.
-   * @param options - see `forRootAsync`.
-   */
+  /** The same as `forRootAsync`. */
   static registerAsync(options: OrchestratorModuleAsyncOptions): DynamicModule {
     return OrchestratorModule.forRootAsync(options);
   }
 
-  /** Called by Nest: makes the store ready, for whoever submits while the application starts. */
+  /** Makes the store ready, for whoever submits while the application starts. */
   async onModuleInit(): Promise<void> {
     const count = [...this.#modules.values()].filter(
       ({ metatype }) => metatype === OrchestratorModule,
@@ -115,7 +104,7 @@ export class OrchestratorModule implements OnModuleInit, OnApplicationBootstrap,
     await this.#host.prepare();
   }
 
-  /** Called by Nest: takes work, after all else has started. */
+  /** Takes work, after all else has started. */
   async onApplicationBootstrap(): Promise<void> {
     try {
       await this.#host.start();
@@ -126,7 +115,7 @@ export class OrchestratorModule implements OnModuleInit, OnApplicationBootstrap,
     }
   }
 
-  /** Called by Nest: lets callers go and ends the work, before all else. */
+  /** Lets callers go and ends the work, before all else. */
   async onModuleDestroy(): Promise<void> {
     await this.#host.drain();
   }

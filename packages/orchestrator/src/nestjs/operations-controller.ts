@@ -32,10 +32,6 @@ import { readList, readOpId, readSubmit, readTraceparent, readWait } from './rea
 export class OperationsController {
   readonly #host: OrchestratorHost;
 
-  /**
-   * Called by Nest.
-   * @param host - the orchestrator.
-   */
   constructor(host: OrchestratorHost) {
     this.#host = host;
   }

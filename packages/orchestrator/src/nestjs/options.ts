@@ -83,7 +83,6 @@ const EVENT_STREAMS_MAX = 1_000;
 
 /**
  * Checks what belongs to the module; the rest is checked by what it is for.
- * @param given - what the application gave.
  * @throws MillraceError `OPTION_INVALID`.
  */
 export function checkModuleOptions(given: OrchestratorModuleOptions): CheckedModuleOptions {
@@ -115,7 +114,6 @@ export function checkModuleOptions(given: OrchestratorModuleOptions): CheckedMod
 
 /**
  * The path of the controller, without slashes at its ends; undefined when there is none.
- * @param shape - see OrchestratorModuleShape.
  * @throws MillraceError `OPTION_INVALID`.
  */
 export function controllerPath({
@@ -128,12 +126,7 @@ export function controllerPath({
   return controller ? path.replace(/^\/|\/$/g, '') : undefined;
 }
 
-/**
- * Refuses a value.
- * @param option - its name.
- * @param expected - what would have been right.
- * @param given - what came.
- */
+/** Refuses a value. */
 export function optionInvalid(option: string, expected: string, given: unknown): MillraceError {
   const shown = printable(given);
   const quoted = typeof given === 'string' ? `'${shown}'` : shown;

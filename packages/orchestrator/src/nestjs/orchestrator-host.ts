@@ -23,7 +23,6 @@ export class OrchestratorHost {
 
   /**
    * Makes an orchestrator; nothing runs yet.
-   * @param options - see CheckedModuleOptions.
    * @param path - of the controller; undefined when there is none.
    * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `ROUTE_INVALID`.
    */
@@ -50,7 +49,6 @@ export class OrchestratorHost {
 
   /**
    * Whose operations a request may see and make.
-   * @param request - the request.
    * @throws what `tenantOf` throws.
    */
   async scopeOf(request: HttpRequest): Promise<TenantScope> {
@@ -59,8 +57,6 @@ export class OrchestratorHost {
 
   /**
    * The status URL of an operation that a request made: below the path that the request came by, so that it works under any prefix.
-   * @param opId - the operation.
-   * @param path - of the request.
    * @param given - by the orchestrator: counts when the application has said where its URLs begin.
    */
   statusUrlOf(opId: OpId, path: string, given: string | null): string {
@@ -69,7 +65,6 @@ export class OrchestratorHost {
 
   /**
    * Opens the stream of an operation.
-   * @param opId - which.
    * @param options - whose; a signal that aborts when the client has gone.
    * @throws MillraceError `OPERATION_NOT_FOUND`, `STREAMS_FULL`.
    */
@@ -146,8 +141,6 @@ function setupOf(options: CheckedModuleOptions, path: string | undefined): Setup
 
 /**
  * Refuses what no orchestrator can be made of. None is: it would listen to an executor and a store that others use.
- * @param options - see CheckedModuleOptions.
- * @param path - of the controller.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `ROUTE_INVALID`.
  */
 export function checkSetup(options: CheckedModuleOptions, path: string | undefined): void {

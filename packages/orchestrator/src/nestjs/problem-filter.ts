@@ -14,11 +14,7 @@ const log = new Logger('Orchestrator');
  * else as `INTERNAL` without a word of what it was. May be used for a whole application: `app.useGlobalFilters(new ProblemFilter())`.
  */
 export class ProblemFilter implements ExceptionFilter {
-  /**
-   * Called by Nest.
-   * @param error - what was thrown.
-   * @param host - the request and its reply.
-   */
+  /** @param error - what was thrown. */
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const request = http.getRequest<HttpRequest>();

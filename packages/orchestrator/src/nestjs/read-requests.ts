@@ -24,8 +24,6 @@ const LONG_POLL_MAX_MS = 30_000;
 
 /**
  * Reads a command.
- * @param body - anything.
- * @param key - the header Idempotency-Key.
  * @throws MillraceError `COMMAND_INVALID`: each field, in `details.errors`.
  */
 export function readSubmit(body: unknown, key: string | undefined): SubmitInput {
@@ -45,7 +43,6 @@ export function readSubmit(body: unknown, key: string | undefined): SubmitInput 
 
 /**
  * Reads the query of a status.
- * @param query - anything.
  * @returns how long to wait for the end.
  * @throws MillraceError `REQUEST_INVALID`.
  */
@@ -56,8 +53,6 @@ export function readWait(query: unknown): number {
 
 /**
  * Reads the query of a list.
- * @param query - anything.
- * @param scope - whose operations the caller may see.
  * @throws MillraceError `REQUEST_INVALID`, also for another tenant than the caller's.
  */
 export function readList(
@@ -75,7 +70,6 @@ export function readList(
 
 /**
  * Reads the id in a path. One that cannot be an id has no operation.
- * @param text - from the path.
  * @throws MillraceError `OPERATION_NOT_FOUND`.
  */
 export function readOpId(text: string): OpId {
@@ -86,10 +80,7 @@ export function readOpId(text: string): OpId {
   }
 }
 
-/**
- * The trace context of a request; one that is not well formed is ignored, as its specification wants.
- * @param header - its value.
- */
+/** The trace context of a request; one that is not well formed is ignored, as its specification wants. */
 export const readTraceparent = (header: string | undefined): string | undefined =>
   traceIdOf(header) === undefined ? undefined : header;
 

@@ -17,7 +17,6 @@ export interface ModuleStore {
 
 /**
  * The store of the options.
- * @param options - see CheckedModuleOptions.
  * @throws MillraceError `OPTION_INVALID`, `IDENTIFIER_INVALID`.
  */
 export function storeOf(options: CheckedModuleOptions): ModuleStore {

@@ -47,15 +47,11 @@ export class GroupedCalls<Item, Answer> {
   #isFlushSet = false;
   #isDraining = false;
 
-  /** @param options - see GroupedCallsOptions. */
   constructor(options: GroupedCallsOptions<Item, Answer>) {
     this.#options = options;
   }
 
-  /**
-   * Has a call sent with the next group.
-   * @param item - what is asked for.
-   */
+  /** Has a call sent with the next group. */
   add(item: Item): PendingCall<Answer> {
     const { promise, resolve, reject } = withResolvers<Answer>();
     const call: Call<Item, Answer> = { item, resolve, reject, isGone: false };

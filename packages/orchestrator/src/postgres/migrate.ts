@@ -20,8 +20,6 @@ const migration = ({ schema = DEFAULT_SCHEMA, timeoutMs }: MigrateOrchestratorOp
 
 /**
  * Makes the tables of an orchestrator, or brings them up to date. Any number of instances may call it at once.
- * @param database - where.
- * @param options - the schema.
  * @returns the names of the files that this call applied.
  * @throws MillraceError those of `migrate` of `@millrace/postgres`.
  */
@@ -34,8 +32,6 @@ export function migrateOrchestrator(
 
 /**
  * Checks that the tables are what this release expects, without changing anything.
- * @param database - where.
- * @param options - the schema.
  * @throws MillraceError `SCHEMA_OUTDATED`, `SCHEMA_NEWER` and the others of `requireMigrated` of `@millrace/postgres`.
  */
 export function requireOrchestratorMigrated(

@@ -9,11 +9,7 @@ export class PostgresNotices implements Notices {
   readonly #logger: Logger;
   readonly #listeners = new Set<(opId: OpId) => void>();
 
-  /**
-   * @param database - that carries them.
-   * @param schema - of the tables: each has its own channel.
-   * @param logger - told when one could not be sent.
-   */
+  /** @param logger - told when one could not be sent. */
   constructor(database: Database, schema: string, logger: Logger) {
     this.#hints = new Hints(database, hintChannel('orchestrator', schema), logger);
     this.#logger = logger;

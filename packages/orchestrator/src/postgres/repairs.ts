@@ -27,7 +27,6 @@ type CancelRow = OperationRow & {
 export class PostgresRepairs implements Repairs {
   readonly #calls: StatementCalls;
 
-  /** @param calls - of the statements. */
   constructor(calls: StatementCalls) {
     this.#calls = calls;
   }

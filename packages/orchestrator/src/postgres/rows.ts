@@ -85,10 +85,7 @@ function toShown(row: OperationRow): ShownRecord {
   };
 }
 
-/**
- * An operation as people see it.
- * @param row - of a statement.
- */
+/** An operation as people see it. */
 export const rowToOperation = (row: OperationRow): Operation => toOperation(toShown(row));
 
 /**

@@ -45,10 +45,7 @@ export class PostgresRuns implements Runs {
   readonly #begins: GroupedCalls<RunRef, undefined>;
   readonly #settles: GroupedCalls<Writing, SettleAnswer>;
 
-  /**
-   * @param calls - of the statements.
-   * @param clock - for the longest waits of callers; times of operations come from PostgreSQL.
-   */
+  /** @param clock - for the longest waits of callers; times of operations come from PostgreSQL. */
   constructor(calls: StatementCalls, clock: Clock) {
     this.#calls = calls;
     this.#clock = clock;

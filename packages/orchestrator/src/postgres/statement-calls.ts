@@ -26,10 +26,6 @@ export class StatementCalls {
   readonly #database: Database;
   readonly #statements: Statements;
 
-  /**
-   * @param database - where the tables are.
-   * @param statements - of their schema.
-   */
   constructor(database: Database, statements: Statements) {
     this.#database = database;
     this.#statements = statements;
@@ -37,9 +33,6 @@ export class StatementCalls {
 
   /**
    * Calls a statement.
-   * @param verb - its file.
-   * @param params - see there.
-   * @param options - see CallOptions.
    * @returns its rows.
    * @throws MillraceError `BACKEND_UNAVAILABLE`, `PARAMETER_INVALID` and the others of `Queryable.query`.
    */

@@ -4,10 +4,7 @@ const VERBS = new URL('../../sql/verbs/', import.meta.url);
 
 /** The files of `sql/verbs`, with the schema of one store in them. */
 export class Statements extends StatementFiles {
-  /**
-   * @param schema - of the tables.
-   * @throws MillraceError `IDENTIFIER_INVALID`.
-   */
+  /** @throws MillraceError `IDENTIFIER_INVALID`. */
   constructor(schema: string) {
     super({ part: 'orchestrator', folder: VERBS, schema });
   }

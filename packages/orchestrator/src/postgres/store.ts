@@ -67,10 +67,7 @@ export class PostgresOperationStore implements OperationStore {
   readonly notices: Notices;
   readonly #lifecycle: Lifecycle;
 
-  /**
-   * @param options - see PostgresOperationStoreOptions.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `IDENTIFIER_INVALID`.
-   */
+  /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `IDENTIFIER_INVALID`. */
   constructor(options: PostgresOperationStoreOptions) {
     const { database, schema, logger, clock } = resolveOptions(SPEC, options);
     const calls = new StatementCalls(database, new Statements(schema));

@@ -21,7 +21,6 @@ interface CountsRow extends OpenCountsRow {
 export class PostgresViews implements Views {
   readonly #calls: StatementCalls;
 
-  /** @param calls - of the statements. */
   constructor(calls: StatementCalls) {
     this.#calls = calls;
   }

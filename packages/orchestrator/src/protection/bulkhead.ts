@@ -32,7 +32,6 @@ export class Bulkhead {
   /** A set keeps the order of arrival, and lets whoever gives up leave from anywhere. */
   readonly #line = new Set<LinePlace>();
 
-  /** @param limits - slots, and places in the line. */
   constructor({ concurrency, queueMax }: { readonly concurrency: number; readonly queueMax: number }) {
     this.#concurrency = concurrency;
     this.#queueMax = queueMax;

@@ -19,7 +19,6 @@ export class Cutoff {
   readonly #cancelTimer: CancelTimer | undefined;
   #timedOut = false;
 
-  /** @param options - see CutoffOptions. */
   constructor({ clock, signal, timeoutMs, sinceMs }: CutoffOptions) {
     this.#caller = signal;
     if (signal.aborted) {

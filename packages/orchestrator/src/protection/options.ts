@@ -140,8 +140,6 @@ const GROUPS = {
 
 /**
  * Completes the options of a protection.
- * @param owner - whose they are; messages begin with it.
- * @param given - what the user wrote.
  * @param route - whether its work may be run again without harm.
  * @returns the resolved options, frozen.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.

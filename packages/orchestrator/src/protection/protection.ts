@@ -93,7 +93,6 @@ export class Protection {
   #tokensAwaited = 0;
   #meanMs: number | undefined;
 
-  /** @param dependencies - see ProtectionDependencies. */
   constructor({ route, options, clock, logger = silentLogger }: ProtectionDependencies) {
     this.#route = route;
     this.#options = options;
@@ -138,7 +137,6 @@ export class Protection {
    * its own signal: such work goes on unseen, and its place is free.
    * @param permit - of `admit`; good for one run.
    * @param work - begins in this very call unless it has to wait; gets a signal of its own for each try.
-   * @param options - see RunOptions.
    * @returns its value, or that the time was over.
    * @throws what the work threw; the reason of the signal when that aborted.
    */

@@ -28,7 +28,6 @@ export interface Race<T> {
  * signals of all others abort. When all that were begun have failed, the first failure is the answer: a hedge is no retry,
  * so none begins for a try that failed.
  * @param work - begins at once, in this very call.
- * @param race - see Race.
  * @returns what came of it; never rejects, and does not wait for work that ignores its signal.
  */
 export function raceTries<T>(

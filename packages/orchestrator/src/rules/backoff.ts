@@ -9,7 +9,6 @@ export interface BackoffSettings {
  * The wait after a try that failed: doubles with each, up to a most; a share is added at random, so that those who failed together do not
  * come back together.
  * @param attempt - number of the try that failed, from 1.
- * @param settings - first delay, most, share.
  * @param random - 0 to 1.
  */
 export function backoffMs(attempt: number, settings: BackoffSettings, random: number): number {

@@ -62,7 +62,6 @@ export const NEW_CIRCUIT: Circuit = Object.freeze({ kind: 'closed', epoch: 0, wi
 
 /**
  * What time has made of a circuit.
- * @param circuit - as it was.
  * @param nowMs - the present, on a clock that never goes back.
  */
 export function circuitAt(circuit: Circuit, nowMs: number): Circuit {
@@ -72,8 +71,6 @@ export function circuitAt(circuit: Circuit, nowMs: number): Circuit {
 
 /**
  * Lets a call through, if the circuit does.
- * @param circuit - as it is now.
- * @param limits - of the circuit.
  * @returns the circuit with that call; undefined when it lets none through.
  */
 export function letThrough(circuit: Circuit, { probes }: CircuitLimits): Circuit | undefined {
@@ -84,7 +81,6 @@ export function letThrough(circuit: Circuit, { probes }: CircuitLimits): Circuit
 
 /**
  * Takes a call back that was let through and has shown nothing: another may probe instead.
- * @param circuit - as it is now.
  * @param epoch - when the call was let through.
  */
 export function takeBack(circuit: Circuit, epoch: number): Circuit {
@@ -94,8 +90,6 @@ export function takeBack(circuit: Circuit, epoch: number): Circuit {
 
 /**
  * What a call that was let through makes of the circuit.
- * @param circuit - as it is now.
- * @param limits - of the circuit.
  * @param call - when it was let through, how it ended, and when.
  */
 export function reportCall(

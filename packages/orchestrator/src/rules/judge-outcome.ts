@@ -4,7 +4,6 @@ import type { Settlement } from '../ports.js';
 
 /**
  * What comes of a try: only `Ok` completes an operation, a `Retry` waits for the next try as long as there is one.
- * @param outcome - of the try.
  * @param attempt - its number, from 1.
  * @param attemptsMax - how many there may be.
  */
@@ -15,7 +14,6 @@ export function judgeOutcome(outcome: Outcome, attempt: number, attemptsMax: num
 
 /**
  * The end that an outcome means when nothing comes after it. What was cancelled, wherever, is nobody's failure.
- * @param outcome - the last one.
  */
 export const endingOf = (outcome: Outcome): Ending =>
   outcome.type === 'Ok'

@@ -8,10 +8,7 @@ export interface OperationFields {
   readonly traceId?: string;
 }
 
-/**
- * What a log line about an operation begins with.
- * @param operation - the operation, or its envelope.
- */
+/** What a log line about an operation begins with. */
 export function operationFields({
   opId,
   traceparent,

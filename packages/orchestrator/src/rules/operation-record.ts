@@ -61,11 +61,7 @@ export const NO_PLACE = Object.freeze({
   dueAt: undefined,
 });
 
-/**
- * A new operation: PENDING, and owned.
- * @param given - what is accepted.
- * @param now - time of the store.
- */
+/** A new operation: PENDING, and owned. */
 export function newRecord(
   { envelope, traits, bodyHash, owner, leaseMs }: NewOperation,
   now: number,
@@ -109,10 +105,7 @@ export type ShownRecord = Omit<OperationRecord, 'payloadText' | 'bodyHash' | 'se
 
 const toDate = (ms: number | undefined): Date | undefined => (ms === undefined ? undefined : new Date(ms));
 
-/**
- * An operation as people see it.
- * @param record - of a store.
- */
+/** An operation as people see it. */
 export function toOperation(record: ShownRecord): Operation {
   return {
     opId: record.opId,
@@ -138,10 +131,7 @@ export function toOperation(record: ShownRecord): Operation {
   };
 }
 
-/**
- * An operation as its new owner gets it.
- * @param record - claimed.
- */
+/** An operation as its new owner gets it. */
 export function toOwned(record: ShownRecord & Pick<OperationRecord, 'payloadText'>): OwnedOperation {
   const { opId, tenant, traceparent, domain, eventType, bizKey, idemKey, traits, token, attempts, refusals } =
     record;
@@ -162,10 +152,6 @@ export function toOwned(record: ShownRecord & Pick<OperationRecord, 'payloadText
   };
 }
 
-/**
- * Whether somebody waits for news of an operation.
- * @param record - after the change.
- * @param now - time of the store.
- */
+/** Whether somebody waits for news of an operation. */
 export const isWaited = ({ waitedUntil }: Pick<OperationRecord, 'waitedUntil'>, now: number): boolean =>
   waitedUntil !== undefined && waitedUntil > now;

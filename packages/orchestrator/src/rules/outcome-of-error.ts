@@ -5,7 +5,6 @@ const REASON_CHARACTERS_MAX = 500;
 
 /**
  * What a throw means: another try, unless it says that none can help.
- * @param thrown - anything.
  * @param attempt - number of the try, from 1.
  * @param delayMs - until the next one, where the error names no time of its own.
  */

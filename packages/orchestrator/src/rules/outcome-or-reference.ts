@@ -4,8 +4,6 @@ import { type OkOutcome, Outcome } from '../outcome.js';
 
 /**
  * The outcome of work that another part did: what it gave, or where that is when it is too large to be kept with the operation.
- * @param data - what the work gave.
- * @param backing - the work.
  * @param bytesMax - most bytes of the data as JSON.
  */
 export function outcomeOrReference(data: unknown, backing: Backing, bytesMax: number): OkOutcome {
@@ -13,9 +11,6 @@ export function outcomeOrReference(data: unknown, backing: Backing, bytesMax: nu
   return fitted.type === 'Ok' ? fitted : referenceOutcome(backing);
 }
 
-/**
- * The outcome of work whose results only the part that did it can keep.
- * @param backing - the work.
- */
+/** The outcome of work whose results only the part that did it can keep. */
 export const referenceOutcome = ({ kind, ref }: Backing): OkOutcome =>
   Outcome.ok({ reference: { kind, ref } });

@@ -4,7 +4,6 @@ import { NO_PLACE, type OperationRecord } from './operation-record.js';
 /**
  * Whether an instance owns an operation.
  * @param record - if there is one.
- * @param token - that the instance has.
  */
 export const isOwnedBy = (record: OperationRecord | undefined, token: number): record is OperationRecord =>
   record !== undefined &&
@@ -12,11 +11,7 @@ export const isOwnedBy = (record: OperationRecord | undefined, token: number): r
   record.owner !== undefined &&
   record.token === token;
 
-/**
- * Whether an operation was made by this very request, whose answer was lost.
- * @param record - that has the id of the request.
- * @param given - the request.
- */
+/** Whether an operation was made by this very request, whose answer was lost. */
 export function isSameRequest(record: OperationRecord, { envelope, bodyHash }: NewOperation): boolean {
   const { domain, eventType, bizKey, idemKey } = envelope.command;
   return (
@@ -34,9 +29,6 @@ export type KeyVerdict = 'known' | 'conflict' | 'expired';
 
 /**
  * What to do about a key that has an operation.
- * @param holder - the operation that has the key.
- * @param given - what is to be accepted under it.
- * @param now - time of the store.
  * @returns `expired`: the key is old and its operation has ended, so the new one gets it.
  */
 export function judgeKey(
@@ -51,7 +43,6 @@ export function judgeKey(
 /**
  * A try begins.
  * @param record - owned by who asks.
- * @param now - time of the store.
  * @returns the record as it becomes; the same when it had begun before.
  */
 export const begin = (record: OperationRecord, now: number): OperationRecord =>
@@ -60,8 +51,6 @@ export const begin = (record: OperationRecord, now: number): OperationRecord =>
 /**
  * The owner is alive.
  * @param record - owned by who asks.
- * @param leaseMs - from now on.
- * @param now - time of the store.
  */
 export const extendLease = (record: OperationRecord, leaseMs: number, now: number): OperationRecord => ({
   ...record,
@@ -69,12 +58,7 @@ export const extendLease = (record: OperationRecord, leaseMs: number, now: numbe
   leaseUntil: now + leaseMs,
 });
 
-/**
- * Somebody takes an operation that was due.
- * @param record - waiting.
- * @param by - the new owner.
- * @param now - time of the store.
- */
+/** Somebody takes an operation that was due. */
 export const claim = (
   record: OperationRecord,
   { owner, leaseMs }: { readonly owner: string; readonly leaseMs: number },
@@ -90,12 +74,7 @@ export const claim = (
   updatedAt: now,
 });
 
-/**
- * Somebody waits for news; an operation that has ended has none.
- * @param record - any.
- * @param waitMs - from now on.
- * @param now - time of the store.
- */
+/** Somebody waits for news; an operation that has ended has none. */
 export const noteWait = (record: OperationRecord, waitMs: number, now: number): OperationRecord =>
   record.endedAt !== undefined
     ? record
@@ -104,8 +83,6 @@ export const noteWait = (record: OperationRecord, waitMs: number, now: number): 
 /**
  * Brings a lease or a wait back that began in the future: the clock was set back, and without this nobody could have the operation until it
  * has caught up. Each lasts as long as it was meant to, from now on.
- * @param record - any.
- * @param now - time of the store.
  * @returns undefined when there is nothing to bring back.
  */
 export function clampTimes(record: OperationRecord, now: number): OperationRecord | undefined {

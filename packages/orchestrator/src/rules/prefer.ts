@@ -38,11 +38,7 @@ export function parsePrefer(header: string | undefined): Preferences {
   };
 }
 
-/**
- * Fits a preference into what is allowed.
- * @param preferences - see Preferences.
- * @param range - least and most time of a budget.
- */
+/** Fits a preference into what is allowed. */
 export function applyPreference(
   { waitMs, respondAsync }: Preferences,
   { minMs, maxMs }: { readonly minMs: number; readonly maxMs: number },
@@ -64,7 +60,6 @@ export function applyPreference(
 
 /**
  * Reads a number of seconds, such as `30` or `0.5`.
- * @param text - what the caller wrote.
  * @returns milliseconds; undefined when it is no such number.
  */
 export function secondsToMs(text: string | undefined): number | undefined {

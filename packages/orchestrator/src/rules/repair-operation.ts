@@ -21,9 +21,6 @@ const isBackable = ({ backing, traits }: OperationRecord): boolean =>
 /**
  * Ends an operation whose backing has ended. The backing may be quicker than the step that notes it, so the kind of route is enough.
  * @param record - if there is one.
- * @param ending - how; an outcome written ahead stands.
- * @param mark - see `settlementMark`.
- * @param now - time of the store.
  * @returns the record as it becomes; the same when this very end was written before; undefined when it is refused.
  */
 export function endBacked(
@@ -40,7 +37,6 @@ export function endBacked(
 /**
  * The work behind an operation is gone: it waits for another try.
  * @param record - if there is one.
- * @param now - time of the store.
  * @returns undefined when nothing stands behind it, or it is to end as cancelled anyhow.
  */
 export function dropBacking(record: OperationRecord | undefined, now: number): OperationRecord | undefined {
@@ -50,9 +46,7 @@ export function dropBacking(record: OperationRecord | undefined, now: number): O
 
 /**
  * Cancels an operation: ends it, or writes the outcome ahead where a backing has to be told first.
- * @param record - as it is.
  * @param outcomeText - `CANCELLED`.
- * @param now - time of the store.
  * @returns the record as it becomes; the same when it was cancelled before; undefined when it had ended in another way.
  */
 export function cancel(
@@ -71,7 +65,6 @@ export function cancel(
 /**
  * Makes an outcome that was written ahead final. Not while somebody owns the operation: the work behind it may begin after it was told to end.
  * @param record - if there is one.
- * @param now - time of the store.
  * @returns the record as it becomes; the same when it was final before; undefined when it is refused.
  */
 export function finalize(record: OperationRecord | undefined, now: number): OperationRecord | undefined {
@@ -85,7 +78,6 @@ export function finalize(record: OperationRecord | undefined, now: number): Oper
 /**
  * Frees an operation of an owner whose lease has ended: it waits for another try, or fails where it must not have one.
  * @param record - owned.
- * @param now - time of the store.
  */
 export function reap(record: OperationRecord, now: number): OperationRecord {
   const { ahead, traits, attempts } = record;

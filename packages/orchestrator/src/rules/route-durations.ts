@@ -10,7 +10,6 @@ export interface RouteDurations {
 /**
  * Adds a duration; the oldest is forgotten.
  * @param known - what was known; undefined for a route seen for the first time.
- * @param durationMs - from the acceptance to the end.
  */
 export const withDuration = (known: RouteDurations | undefined, durationMs: number): RouteDurations => ({
   recent: [...(known?.recent ?? []), durationMs].slice(-KEPT),
@@ -19,7 +18,6 @@ export const withDuration = (known: RouteDurations | undefined, durationMs: numb
 /**
  * How long an operation of this route will take in all, most likely.
  * @param known - undefined: nothing.
- * @param unknownMs - answered then.
  */
 export function foretellMs(known: RouteDurations | undefined, unknownMs: number): number {
   if (!known || known.recent.length === 0) return unknownMs;

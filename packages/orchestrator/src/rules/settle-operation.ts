@@ -23,8 +23,6 @@ export interface WrittenEnding {
 /**
  * Ends an operation. What has not started passes through IN_PROGRESS; an outcome written ahead stands.
  * @param record - not ended.
- * @param ending - how.
- * @param now - time of the store.
  * @throws MillraceError `TRANSITION_INVALID` for one that has ended.
  */
 export function end(record: OperationRecord, ending: WrittenEnding, now: number): OperationRecord {
@@ -42,9 +40,6 @@ export const CANCELLED = Object.freeze({ state: 'FAILED', deadLetter: false } as
 /**
  * Writes what came of a try. With an outcome written ahead nothing more is tried: the Finalizer ends it, or this settlement does.
  * @param record - if there is one.
- * @param token - of who asks.
- * @param written - what came of it.
- * @param now - time of the store.
  * @returns the record as it becomes; the same when this very settlement was written before; undefined when it is refused.
  */
 export function settle(
@@ -73,8 +68,6 @@ export function settle(
 /**
  * Lets an operation wait for its next try; one with an outcome written ahead gets none.
  * @param record - without an owner.
- * @param delayMs - until it is due.
- * @param now - time of the store.
  */
 export const waiting = (record: OperationRecord, delayMs: number, now: number): OperationRecord =>
   record.ahead ? record : { ...record, dueFrom: now, dueAt: now + delayMs };

@@ -23,10 +23,7 @@ const EARLY_MS = 0.001;
  */
 export const defaultBurst = (rps: number): number => Math.max(1, Math.floor(rps / 10));
 
-/**
- * A full bucket.
- * @param limit - rate and burst.
- */
+/** A full bucket. */
 export const fullBucket = ({ rps, burst }: Omit<TokenBucket, 'tatMs'>): TokenBucket => ({
   rps,
   burst,
@@ -37,8 +34,6 @@ const emissionMs = ({ rps }: TokenBucket): number => 1000 / rps;
 
 /**
  * How long until the next start may come; 0 means now.
- * @param bucket - the bucket.
- * @param nowMs - the present.
  * @param held - starts that were let through and will spend their tokens first.
  */
 export function tokenWaitMs(bucket: TokenBucket, nowMs: number, held: number): number {
@@ -48,11 +43,7 @@ export function tokenWaitMs(bucket: TokenBucket, nowMs: number, held: number): n
   return waitMs <= EARLY_MS ? 0 : waitMs;
 }
 
-/**
- * The bucket after a start.
- * @param bucket - the bucket.
- * @param nowMs - the present.
- */
+/** The bucket after a start. */
 export const spendToken = (bucket: TokenBucket, nowMs: number): TokenBucket => ({
   ...bucket,
   tatMs: Math.max(nowMs, bucket.tatMs) + emissionMs(bucket),
@@ -60,8 +51,6 @@ export const spendToken = (bucket: TokenBucket, nowMs: number): TokenBucket => (
 
 /**
  * How many starts may come now, for people: with the fraction that has grown so far.
- * @param bucket - the bucket.
- * @param nowMs - the present.
  * @param held - starts that were let through and will spend their tokens first.
  */
 export function tokensAt(bucket: TokenBucket, nowMs: number, held: number): number {

@@ -5,7 +5,6 @@ import type { WrittenSettlement } from './settle-operation.js';
 /**
  * A settlement as every store writes it.
  * @param by - the token of the try, or `backing` for the end of the work behind an operation.
- * @param settlement - what came of it.
  * @throws MillraceError `OUTCOME_INVALID`.
  */
 export function writtenSettlement(by: number | 'backing', settlement: Settlement): WrittenSettlement {

@@ -18,10 +18,7 @@ const SUITES = {
   hostile: hostileSuite,
 };
 
-/**
- * What every OperationStore has to do.
- * @param place - makes one.
- */
+/** What every OperationStore has to do. */
 export function operationStoreContract(place: StorePlace): void {
   describe(`the ${place.kind} store`, () => {
     let opened: OpenStore;

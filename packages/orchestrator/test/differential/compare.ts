@@ -24,9 +24,6 @@ const step = (rng: Rng): number => rng.pick([0, 1, 50, 100, 300, 1_000, 1_000, 5
 
 /**
  * Drives two empty stores with the same calls and compares every answer.
- * @param seed - of the sequence.
- * @param sides - the two.
- * @param count - told the kind of every answer.
  * @returns what differed, for people; undefined when nothing did.
  */
 export async function compareStores(

@@ -37,9 +37,6 @@ const STORE_WAIT_MS = 1_000;
 /**
  * Registers all metrics of an outbox. What happens in this process is counted from now on, so register before the start; the backlog and
  * the oldest transaction are read at each scrape, with one query each.
- * @param registry - of prom-client; one outbox in each.
- * @param outbox - whose.
- * @param options - see MetricsOptions.
  * @returns a function that takes them out of the registry again and ends the counting.
  * @throws Error of prom-client when a name is taken; then nothing is registered.
  */

@@ -24,8 +24,6 @@ const OWNER = '@OutboxTask';
 /**
  * Makes a method of a provider the handler of a task that has no `run` of its own: it is called with the task's context, on the instance that
  * Nest made. A method may have several.
- * @param dag - name of the DAG.
- * @param key - of the task.
  * @returns a method decorator.
  * @throws MillraceError `OPTION_INVALID`, also for a static or private method, and for what is no method.
  */

@@ -18,10 +18,6 @@ export interface FoundTask extends TaskMark {
 export class TaskDiscovery {
   readonly #discovery: DiscoveryService;
 
-  /**
-   * Called by Nest.
-   * @param discovery - of the application.
-   */
   constructor(discovery: DiscoveryService) {
     this.#discovery = discovery;
   }

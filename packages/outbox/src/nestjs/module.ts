@@ -47,12 +47,6 @@ export class OutboxModule
   readonly #discovery: TaskDiscovery;
   readonly #modules: ModulesContainer;
 
-  /**
-   * Called by Nest.
-   * @param host - the outbox.
-   * @param discovery - finds what the modules bring.
-   * @param modules - the modules of the application.
-   */
   constructor(host: OutboxHost, discovery: TaskDiscovery, modules: ModulesContainer) {
     this.#host = host;
     this.#discovery = discovery;
@@ -97,18 +91,12 @@ export class OutboxModule
     return moduleWith(useClass ? [useClass, provider] : [provider], imports);
   }
 
-  /**
-   * The same as `forRoot`.
-   * @param options - see `forRoot`.
-   */
+  /** The same as `forRoot`. */
   static register(options: OutboxModuleOptions = {}): DynamicModule {
     return OutboxModule.forRoot(options);
   }
 
-  /**
-   * The same as `forRootAsync`.
-   * @param options - see `forRootAsync`.
-   */
+  /** The same as `forRootAsync`. */
   static registerAsync(options: OutboxModuleAsyncOptions): DynamicModule {
     return OutboxModule.forRootAsync(options);
   }
@@ -135,7 +123,7 @@ export class OutboxModule
     return { module: OutboxFeatureModule, providers: [registration] };
   }
 
-  /** Called by Nest: all instances exist, so every handler is found. */
+  /** All instances exist, so every handler is found. */
   async onModuleInit(): Promise<void> {
     try {
       const count = [...this.#modules.values()].filter(({ metatype }) => metatype === OutboxModule).length;
@@ -155,7 +143,7 @@ export class OutboxModule
     }
   }
 
-  /** Called by Nest: runs tasks, after all else has started. */
+  /** Runs tasks, after all else has started. */
   async onApplicationBootstrap(): Promise<void> {
     try {
       await this.#host.start();
@@ -165,12 +153,12 @@ export class OutboxModule
     }
   }
 
-  /** Called by Nest: ends the tasks, before all else. */
+  /** Ends the tasks, before all else. */
   async onModuleDestroy(): Promise<void> {
     await this.#host.drain();
   }
 
-  /** Called by Nest: closes the database, if the module opened it. */
+  /** Closes the database, if the module opened it. */
   async onApplicationShutdown(): Promise<void> {
     await this.#host.close();
   }

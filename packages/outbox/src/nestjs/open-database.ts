@@ -19,8 +19,6 @@ export interface ModuleDatabase {
 
 /**
  * The Database of the options, or a new one; nothing is opened yet.
- * @param given - see DatabaseSource.
- * @param options - of the outbox that it is for.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `IDENTIFIER_INVALID`.
  */
 export function databaseOf(

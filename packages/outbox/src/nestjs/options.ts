@@ -55,7 +55,6 @@ const source = objectOption('a Database, { url } of a PostgreSQL, or { dataDir }
 
 /**
  * Checks the options.
- * @param given - what the application gave.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export function checkModuleOptions(given: OutboxModuleOptions = {}): CheckedModuleOptions {
@@ -72,8 +71,6 @@ export function checkModuleOptions(given: OutboxModuleOptions = {}): CheckedModu
 
 /**
  * Refuses what is no list of DAGs; what is in them the registry checks.
- * @param owner - the method.
- * @param dags - what the application gave.
  * @throws MillraceError `OPTION_INVALID`.
  */
 export function requireDags(owner: string, dags: unknown): asserts dags is readonly DagDefinition[] {
@@ -82,13 +79,7 @@ export function requireDags(owner: string, dags: unknown): asserts dags is reado
     throw optionInvalid(owner, 'dags', 'a list of DAGs made with defineDag', dags);
 }
 
-/**
- * Refuses a value.
- * @param owner - the method.
- * @param option - its name.
- * @param expected - what would have been right.
- * @param given - what came.
- */
+/** Refuses a value. */
 export function optionInvalid(
   owner: string,
   option: string,

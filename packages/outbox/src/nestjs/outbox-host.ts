@@ -16,7 +16,6 @@ export class OutboxHost {
 
   /**
    * Makes an outbox; nothing runs yet, and no connection is open.
-   * @param options - see CheckedModuleOptions.
    * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `DAG_INVALID`, `BATCH_TOO_LARGE`.
    */
   constructor(options: CheckedModuleOptions) {
@@ -28,7 +27,6 @@ export class OutboxHost {
 
   /**
    * Binds the methods of providers to their tasks.
-   * @param found - all of them.
    * @throws MillraceError `DAG_INVALID`; the message names the methods.
    */
   bind(found: readonly FoundTask[]): void {
@@ -96,10 +94,7 @@ export class OutboxHost {
   }
 }
 
-/**
- * What an embedded database does not survive, and how it limits the outbox.
- * @param database - that is embedded.
- */
+/** What an embedded database does not survive, and how it limits the outbox. */
 export function embeddedNotice(database: Database): string {
   const inMemory = database instanceof PgliteDatabase && database.options.dataDir === undefined;
   const lost = inMemory

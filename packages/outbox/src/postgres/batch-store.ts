@@ -30,11 +30,6 @@ export class BatchStore {
   readonly #statements: Statements;
   readonly #channel: string;
 
-  /**
-   * @param database - where the tables are.
-   * @param statements - of their schema.
-   * @param channel - on which others are told that there is work.
-   */
   constructor(database: Database, statements: Statements, channel: string) {
     this.#database = database;
     this.#statements = statements;
@@ -43,7 +38,6 @@ export class BatchStore {
 
   /**
    * Starts a batch unless its key has one.
-   * @param batch - what it is made of.
    * @param tx - the caller's own transaction: others are told when it commits.
    * @param timeoutMs - for a batch of very many tasks; without a tx.
    */

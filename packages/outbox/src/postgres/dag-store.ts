@@ -21,10 +21,6 @@ export class DagStore {
   readonly #database: Database;
   readonly #statements: Statements;
 
-  /**
-   * @param database - migrated.
-   * @param statements - of the schema.
-   */
   constructor(database: Database, statements: Statements) {
     this.#database = database;
     this.#statements = statements;
@@ -34,7 +30,6 @@ export class DagStore {
    * Stores a DAG of this instance's code, unless this very definition is stored already, and notes that it is in use. Whatever instances do so
    * at once, all get the same version; it may be repeated at any time. A definition that was not stored before displaces what was applied for this
    * DAG: the code has changed since.
-   * @param dag - the definition.
    * @param again - this instance has stored it before, and it was forgotten: no change of the code.
    * @returns its version.
    * @throws MillraceError `BACKEND_UNAVAILABLE`, `COMMIT_UNKNOWN` and others of `transaction`.
@@ -49,7 +44,6 @@ export class DagStore {
 
   /**
    * Stores an applied DAG, unless this very definition is stored already, and puts it in force.
-   * @param dag - the definition.
    * @param options - `inForceMax`: the most DAGs that may be in force; `channel`: on which the instances are told `hint`.
    * @throws MillraceError `DAG_INVALID`: too many others are in force, and nothing has been stored; `BACKEND_UNAVAILABLE`, `COMMIT_UNKNOWN` and others of `transaction`.
    */

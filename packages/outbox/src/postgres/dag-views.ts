@@ -22,10 +22,6 @@ export class DagViews {
   readonly #database: Database;
   readonly #statements: Statements;
 
-  /**
-   * @param database - where the tables are.
-   * @param statements - of their schema.
-   */
   constructor(database: Database, statements: Statements) {
     this.#database = database;
     this.#statements = statements;
@@ -51,7 +47,6 @@ export class DagViews {
 
   /**
    * The tasks of DAGs.
-   * @param heads - of the DAGs.
    * @param most - tasks of each; `edges` of each, and when there are more nobody's `after` is given.
    */
   async withTasks(
@@ -72,12 +67,7 @@ export class DagViews {
     });
   }
 
-  /**
-   * The applied versions that are stored.
-   * @param own - versions whose handlers the instance has.
-   * @param seen - versions that it knows.
-   * @param limit - the most, the newest first.
-   */
+  /** The applied versions that are stored. */
   applied(own: readonly number[], seen: readonly number[], limit: number): Promise<readonly AppliedRow[]> {
     return this.#rows<AppliedRow>('read-applied', [own, seen, limit]);
   }

@@ -14,10 +14,6 @@ export class FoldStore {
   readonly #database: Database;
   readonly #statements: Statements;
 
-  /**
-   * @param database - where the tables are.
-   * @param statements - of their schema.
-   */
   constructor(database: Database, statements: Statements) {
     this.#database = database;
     this.#statements = statements;
@@ -32,9 +28,6 @@ export class FoldStore {
 
   /**
    * Counts ticks into batches.
-   * @param tx - in which those that ended are told of.
-   * @param ticksMax - the most ticks to look at.
-   * @param except - batches to leave alone.
    * @returns ids of the batches that ended by it, and what else happened.
    */
   async foldBatches(

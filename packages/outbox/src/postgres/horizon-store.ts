@@ -21,10 +21,6 @@ export class HorizonStore {
   readonly #database: Database;
   readonly #statements: Statements;
 
-  /**
-   * @param database - of the outbox.
-   * @param statements - of its schema.
-   */
   constructor(database: Database, statements: Statements) {
     this.#database = database;
     this.#statements = statements;

@@ -18,10 +18,6 @@ export class PruneStore {
   readonly #database: Database;
   readonly #statements: Statements;
 
-  /**
-   * @param database - where the tables are.
-   * @param statements - of their schema.
-   */
   constructor(database: Database, statements: Statements) {
     this.#database = database;
     this.#statements = statements;

@@ -117,10 +117,6 @@ export class TaskStore {
   readonly #database: Database;
   readonly #statements: Statements;
 
-  /**
-   * @param database - where the tables are.
-   * @param statements - of their schema.
-   */
   constructor(database: Database, statements: Statements) {
     this.#database = database;
     this.#statements = statements;
@@ -128,7 +124,6 @@ export class TaskStore {
 
   /**
    * Takes up to `limit` tasks that can run now.
-   * @param claimer - who.
    * @param limit - how many.
    * @param heads - from when on to look, by DAG; from the first entry where there is none.
    */
@@ -166,7 +161,6 @@ export class TaskStore {
   /**
    * Ends a task and commits the transaction of its handler, in one round trip.
    * @param tx - the handler's own transaction.
-   * @param end - a success.
    * @returns how many other tasks can run now; undefined when it has been committed and nobody knows.
    * @throws MillraceError `CLAIM_LOST`: everything has been rolled back; those of a COMMIT.
    */
@@ -182,10 +176,7 @@ export class TaskStore {
 
   /**
    * Adds tasks to the batch of a claimed one.
-   * @param tx - in which the adding task is ended next.
-   * @param by - the adding task.
    * @param added - at least one.
-   * @param tasksMax - the most tasks a batch may have.
    * @throws MillraceError `TASKS_INVALID`, `BATCH_TOO_LARGE`.
    */
   async add(tx: Tx, by: ClaimedTask, added: readonly NewTask[], tasksMax: number): Promise<void> {
@@ -240,7 +231,6 @@ export class TaskStore {
 
   /**
    * Ends waiting tasks that can no longer start, and those that then cannot either.
-   * @param tx - the transaction that made it so.
    * @param first - ids from `end` or a fold.
    * @returns how many others can run now.
    */
@@ -283,10 +273,7 @@ export class TaskStore {
     return { ready: idsIn('READY'), cancelled: idsIn('CANCELLED') };
   }
 
-  /**
-   * Lets nothing more start in a batch.
-   * @param tx - the transaction of the failure.
-   */
+  /** Lets nothing more start in a batch. */
   async failBatch(tx: Tx, batchId: string): Promise<void> {
     await tx.query(this.#statements.get('fail-batch').sql, [batchId]);
   }
@@ -308,7 +295,6 @@ export class TaskStore {
   /**
    * Claims whose lease has expired.
    * @param who - `passOver`: how the ids of workers begin that are alive whatever their leases say; `othersAreDead`: and all others are not.
-   * @param limit - the most.
    */
   async expired(
     { passOver, othersAreDead }: { readonly passOver?: string | undefined; readonly othersAreDead: boolean },

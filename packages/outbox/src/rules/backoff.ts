@@ -20,7 +20,6 @@ export interface RetryFacts {
 /**
  * How long a task waits for its next try. Jitter shortens the delay, so that tasks that failed together do not all
  * return together.
- * @param facts - see RetryFacts.
  * @returns whole milliseconds, from 0 to `maxMs`.
  */
 export function retryDelayMs(facts: RetryFacts): number {

@@ -21,7 +21,6 @@ const TOGETHER_MS = 5;
 
 /**
  * How long to wait before the next claim, if nothing changes.
- * @param facts - see PaceFacts.
  * @returns milliseconds; 0 means now, Infinity not before a slot is free.
  */
 export function claimPauseMs({

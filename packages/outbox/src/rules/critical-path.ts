@@ -19,8 +19,6 @@ export interface CriticalPath {
 
 /**
  * Finds the chain of tasks that takes longest, and how long the longest chain of what is left takes. O(tasks + edges).
- * @param tasks - with their times.
- * @param edges - who comes before whom; no cycles.
  */
 export function criticalPath(
   tasks: readonly TimedTask[],

@@ -6,7 +6,6 @@ const FORMAT = 'millrace dag 1';
 /**
  * All that is stored of a DAG, as one text: the same for the same definition in whatever order it was written, and
  * different for any other. Functions are not part of it.
- * @param dag - the DAG.
  */
 export function definitionText({ tasks }: ValidDag): string {
   const lines = tasks.map((task) =>

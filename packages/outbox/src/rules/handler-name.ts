@@ -1,8 +1,4 @@
-/**
- * The name of the handler of a task, in all versions of its DAG.
- * @param dag - name of the DAG; has no dot.
- * @param key - of the task; may have some.
- */
+/** The name of the handler of a task, in all versions of its DAG. */
 export const handlerName = (dag: string, key: string): string => `${dag}.${key}`;
 
 /**

@@ -18,7 +18,6 @@ export type FailureVerdict =
 
 /**
  * Decides what a failed try leads to: another one after its back-off (or after what the called service asked for), or a dead letter.
- * @param failed - see FailedTry.
  */
 export function judgeFailure({
   error,

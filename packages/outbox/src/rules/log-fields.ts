@@ -24,10 +24,7 @@ export function batchFields(batch: {
   return { batchId: batch.id, ...(traceId !== undefined && { traceId }) };
 }
 
-/**
- * What a log line about a task begins with.
- * @param task - as it was claimed.
- */
+/** What a log line about a task begins with. */
 export function taskFields({
   batchId: id,
   taskKey,

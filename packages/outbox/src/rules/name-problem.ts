@@ -10,10 +10,7 @@ const SHOWN_CHARACTERS_MAX = 60;
 // With the flag `u` a surrogate is one only where it stands alone. PostgreSQL keeps neither it nor NUL.
 const UNWANTED = /[\p{Cc}\p{Surrogate}]/u;
 
-/**
- * A name for a message: short, in one line, whatever it is.
- * @param name - what the user gave.
- */
+/** A name for a message: short, in one line, whatever it is. */
 export function shown(name: unknown): string {
   if (typeof name !== 'string') return printable(name);
   const cut = name.length > SHOWN_CHARACTERS_MAX ? `${name.slice(0, SHOWN_CHARACTERS_MAX - 1)}…` : name;
@@ -21,15 +18,11 @@ export function shown(name: unknown): string {
   return UNWANTED.test(cut) ? JSON.stringify(cut).slice(1, -1) : cut;
 }
 
-/**
- * The same in quotes.
- * @param name - what the user gave.
- */
+/** The same in quotes. */
 export const quoted = (name: unknown): string => `'${shown(name)}'`;
 
 /**
  * Why a text cannot name a DAG.
- * @param name - anything.
  * @returns what it must be, or undefined when it is.
  */
 export const dagNameProblem = (name: unknown): string | undefined =>
@@ -40,7 +33,6 @@ export const dagNameProblem = (name: unknown): string | undefined =>
 
 /**
  * Why a text cannot be the key of a task.
- * @param key - anything.
  * @returns what it must be, or undefined when it is.
  */
 export const taskKeyProblem = (key: unknown): string | undefined =>

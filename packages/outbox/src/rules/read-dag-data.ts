@@ -37,9 +37,6 @@ const TASK_KEYS: readonly string[] = [
 /**
  * Checks a DAG that came as data, by the rules of DAGs in code, and completes it: wiring that is left out by the usual defaults, all else by what its
  * handler has as code.
- * @param given - anything.
- * @param handlers - of the application.
- * @param tasksMax - the most tasks it may have.
  * @returns a DAG whose tasks name their handlers, where these are not their own.
  * @throws MillraceError `DAG_INVALID` with the first thing that is wrong; `BATCH_TOO_LARGE`.
  */

@@ -51,8 +51,6 @@ export interface Reopening {
  *
  * All that FAILED, were CANCELLED or were SKIPPED because of others run again; with `only`, that failed task, and with it what did not run
  * because of it. A task whose parents can still not make it runnable stays SKIPPED.
- * @param batch - states, edges and joins, taken under lock.
- * @param only - the one failed task to run again.
  */
 export function reopen({ tasks, edges, needs }: BatchState, only?: string): Reopening {
   const byKey = new Map(tasks.map((task) => [task.key, task]));

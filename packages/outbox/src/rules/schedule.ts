@@ -40,7 +40,6 @@ export const SCHEDULE_NAME_LENGTH_MAX = 200;
 
 /**
  * The business key of the batch of a period.
- * @param name - of the schedule.
  * @param periodMs - milliseconds since 1970.
  */
 export const periodKey = (name: string, periodMs: number): string =>
@@ -48,7 +47,6 @@ export const periodKey = (name: string, periodMs: number): string =>
 
 /**
  * Which periods of a schedule get a batch now. Of the periods that are due, `all` takes each, `one` the latest, and `none` the latest if it is not late.
- * @param state - see ScheduleState.
  */
 export function scheduleTurn(state: ScheduleState): ScheduleTurn {
   const { periods, nextMs, nowMs, catchUp } = state;

@@ -15,21 +15,14 @@ export const DIRECT_PARENTS_MAX = 64;
  */
 export const isWide = (parentCount: number): boolean => parentCount > DIRECT_PARENTS_MAX;
 
-/**
- * Whether any end of a parent is what a task needs, not only a success.
- * @param join - the name of its join rule.
- */
+/** Whether any end of a parent is what a task needs, not only a success. */
 export const countsAnyEnd = (join: JoinName): boolean => join === 'all-done';
 
-/**
- * The name of a join rule.
- * @param join - as the user wrote it.
- */
+/** The name of a join rule. */
 export const joinName = (join: JoinRule): JoinName => (typeof join === 'object' ? 'at-least' : join);
 
 /**
  * How many of its parents a task needs before it can start: what its pre_cnt begins with.
- * @param join - its join rule.
  * @param parentCount - how many parents it has.
  */
 export function neededParents(join: JoinRule, parentCount: number): number {

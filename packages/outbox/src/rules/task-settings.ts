@@ -84,8 +84,6 @@ const RULES: OptionSpec<TaskSettings>['rules'] = {
 
 /**
  * Completes what the user wrote about one task; what it depends on is not looked at here.
- * @param owner - how to call the task in a message.
- * @param given - the task.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export const taskSettings = (owner: string, given: TaskDefinition): TaskSettings =>
@@ -93,8 +91,6 @@ export const taskSettings = (owner: string, given: TaskDefinition): TaskSettings
 
 /**
  * The same for any task, slowly and with the messages.
- * @param owner - how to call the task in a message.
- * @param given - the task.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export const resolvedSettings = (owner: string, given: TaskDefinition): TaskSettings =>

@@ -14,8 +14,6 @@ export interface TaskTimes {
 
 /**
  * How long each task took, or is expected to take: as long as the others of its handler on average, or as all others where there are none.
- * @param tasks - of a batch.
- * @param usualMs - average of each handler in earlier batches.
  * @returns undefined when nothing is known to expect anything by.
  */
 export function timeTasks(

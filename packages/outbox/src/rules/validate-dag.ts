@@ -28,19 +28,11 @@ const NAMED_MAX = 6;
 /** How many keys are compared with an unknown one: with a hundred thousand that would take longer than all the rest. */
 const COMPARED_MAX = 1_000;
 
-/**
- * Says that a DAG cannot be used.
- * @param dag - its name.
- * @param reason - what is wrong with it.
- */
+/** Says that a DAG cannot be used. */
 export const dagInvalid = (dag: unknown, reason: string): MillraceError =>
   ERRORS.create('DAG_INVALID', { dag: shown(dag), reason });
 
-/**
- * Names tasks in a message, and not all of a hundred thousand.
- * @param keys - of the tasks.
- * @param between - stands between two.
- */
+/** Names tasks in a message, and not all of a hundred thousand. */
 export function listed(keys: readonly string[], between = ', '): string {
   if (keys.length <= NAMED_MAX) return keys.map(shown).join(between);
   const named = [
@@ -54,7 +46,6 @@ export function listed(keys: readonly string[], between = ', '): string {
 /**
  * Points at the key that was most likely meant.
  * @param key - the one that does not exist.
- * @param known - those that do.
  * @returns the end of a sentence, or nothing.
  */
 export function didYouMean(key: string, known: Iterable<string>): string {
@@ -70,9 +61,6 @@ export function didYouMean(key: string, known: Iterable<string>): string {
 
 /**
  * Refuses a DAG by its size, before anybody looks at its tasks.
- * @param dag - its name.
- * @param count - of its tasks.
- * @param max - the most.
  * @throws MillraceError `DAG_INVALID`: it has none; `BATCH_TOO_LARGE`.
  */
 export function requireTaskCount(dag: string, count: number, max: number): void {
@@ -89,8 +77,6 @@ export function requireTaskCount(dag: string, count: number, max: number): void 
 
 /**
  * Checks a DAG and completes it with the defaults.
- * @param given - as the user wrote it.
- * @param tasksMax - the most tasks it may have.
  * @returns a copy that nobody changes any more.
  * @throws MillraceError `DAG_INVALID` with the first thing that is wrong; `BATCH_TOO_LARGE`.
  */

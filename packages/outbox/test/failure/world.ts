@@ -66,10 +66,7 @@ export interface OpenWorld extends World {
   end(): Promise<void>;
 }
 
-/**
- * Makes a database for one test, or for several that share it.
- * @param options - see WorldOptions.
- */
+/** Makes a database for one test, or for several that share it. */
 export async function openWorld({ url, ...invariants }: WorldOptions = {}): Promise<OpenWorld> {
   const sandbox = url === undefined ? await postgresSandbox() : undefined;
   const address = url ?? sandbox?.url ?? '';
@@ -98,8 +95,6 @@ export async function openWorld({ url, ...invariants }: WorldOptions = {}): Prom
 /**
  * Runs a test in a database of its own. At its end everything it opened is stopped, and the invariants of all its batches are
  * checked.
- * @param body - the test.
- * @param options - see WorldOptions.
  */
 export async function withWorld(
   body: (world: World) => Promise<void>,
@@ -171,10 +166,7 @@ function makeWorld(database: PgDatabase, url: string, opened: AsyncDisposable[])
   };
 }
 
-/**
- * What a transactional handler does here: leaves a row.
- * @param by - who writes it.
- */
+/** What a transactional handler does here: leaves a row. */
 export async function writeEffect(
   { tx, batch, taskKey }: Pick<TransactionalContext, 'tx' | 'batch' | 'taskKey'>,
   by = '',
@@ -209,7 +201,6 @@ export function splitDatabase({
  * Ends what listens of a Database, and keeps it from coming back: hints no longer reach it, while its other connections work on.
  * @param world - the test's.
  * @param proxy - the one the Database goes through; its pool is warm.
- * @param applicationName - of the Database.
  */
 export async function cutListening(world: World, proxy: TcpProxy, applicationName: string): Promise<void> {
   const listening = () =>
@@ -227,7 +218,6 @@ export async function cutListening(world: World, proxy: TcpProxy, applicationNam
 /**
  * Finds chunks that carry a statement of an outbox: its text when it is parsed, its name when it is known already.
  * @param verb - the file in `sql/verbs`, or COMMIT or BEGIN.
- * @param schema - of the outbox.
  */
 export function carries(verb: string, schema: string): (chunk: Buffer) => boolean {
   if (verb === 'COMMIT') return (chunk) => chunk.includes('COMMIT\0'); // BEGIN says READ COMMITTED.

@@ -140,10 +140,7 @@ const sketch = (kinds: Kinds): fc.Arbitrary<Sketch> =>
     })
     .map(({ behaviour: own, ...rest }) => ({ ...rest, ...own }));
 
-/**
- * Random DAGs, parents before children, added tasks behind the one that adds them.
- * @param limits - see DagLimits.
- */
+/** Random DAGs, parents before children, added tasks behind the one that adds them. */
 export function randomDag({
   tasksMax,
   plain = false,
@@ -179,10 +176,7 @@ function addedBy(
 
 const abortAfter = (max: number) => fc.option(fc.nat({ max }), { nil: undefined, freq: 2 });
 
-/**
- * Random stories of batches.
- * @param deedsMax - about as many as tasks do things.
- */
+/** Random stories of batches. */
 export function randomStory(deedsMax: number): fc.Arbitrary<Story> {
   const retry = fc.record({
     only: fc.option(fc.nat({ max: 20 }), { nil: undefined }),

@@ -55,20 +55,13 @@ export interface ModelOutcome {
 
 type Waiting = Pick<ModelTask, 'join' | 'after'>;
 
-/**
- * How many parents a task needs.
- * @param task - of a DAG.
- */
+/** How many parents a task needs. */
 export function needOf({ join, after }: Waiting): number {
   if (typeof join === 'object') return join.atLeast;
   return join === 'any' ? Math.min(1, after.length) : after.length;
 }
 
-/**
- * Whether the end of a parent is one of those that a task needs.
- * @param join - of the task.
- * @param parent - policy and end.
- */
+/** Whether the end of a parent is one of those that a task needs. */
 export function isReached(join: JoinRule, parent: Pick<ModelTask, 'onFailure'>, end: ModelEnd): boolean {
   if (isUntold(parent, end)) return false;
   return join === 'all-done' || end === 'DONE' || (end === 'FAILED' && parent.onFailure === 'continue');
@@ -81,7 +74,6 @@ const isUntold = ({ onFailure }: Pick<ModelTask, 'onFailure'>, end: ModelEnd): b
 /**
  * Computes how every task ends if nothing is ever cut short. In a batch that fails, a task may also be cancelled before it gets there.
  * @param tasks - parents before children, added tasks behind the one that adds them.
- * @param start - see ModelStart.
  */
 export function expectedOutcome(tasks: readonly ModelTask[], start: ModelStart = NEW): ModelOutcome {
   const ends = new Map<string, ModelEnd>();
@@ -181,9 +173,6 @@ export interface FoundBatch<T extends FoundTask = FoundTask> {
 
 /**
  * What a retry begins with.
- * @param tasks - all there are.
- * @param found - the batch before it.
- * @param parents - what each task waits for.
  * @param only - the one task to run again, and what did not run because of it; everything that can unless given.
  */
 export function startAgain(
@@ -224,9 +213,6 @@ const nameOf = (task: FoundTask | undefined): string | undefined =>
 
 /**
  * Compares a batch that has ended with what it had to come to.
- * @param tasks - all there are.
- * @param expected - see expectedOutcome.
- * @param found - state of the batch, and its tasks by key.
  * @returns what is different.
  */
 export function differences(

@@ -42,7 +42,6 @@ let cases = 0;
 /**
  * Runs a DAG to its end, and again as its story says, and compares what happened each time with the reference model.
  * @param ground - databases with the tables of an outbox and a table `effect (dag text, task text)`.
- * @param tasks - of the DAG, and those that they add.
  * @param story - what is done to the batch; it only runs unless given.
  * @returns what is wrong.
  */

@@ -30,10 +30,7 @@ export class PgDatabase implements Database {
   readonly #host: TransactionHost;
   #stopping: Promise<void> | undefined;
 
-  /**
-   * @param options - where PostgreSQL is and how patient to be.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `IDENTIFIER_INVALID`.
-   */
+  /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `IDENTIFIER_INVALID`. */
   constructor(options: PgDatabaseOptions) {
     this.options = resolvePgDatabaseOptions(options);
     const { clock, rng, schema, callTimeoutMs, transactionTimeoutMs } = this.options;

@@ -90,7 +90,6 @@ const SPEC: OptionSpec<ResolvedPgDatabaseOptions> = {
 
 /**
  * Completes the options of a database on a server.
- * @param given - what the user wrote.
  * @returns the resolved options, frozen.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */

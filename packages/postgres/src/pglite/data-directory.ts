@@ -12,7 +12,6 @@ export const OWNER_ONLY = 0o700;
 /**
  * Makes sure that there is a whole database in a directory. A new one is made beside it and renamed when it is finished,
  * so that a crash leaves either none or a whole one. Only for the holder of the directory's lock.
- * @param directory - absolute.
  * @param create - makes a database in the directory it is given, which is empty, and closes it.
  * @throws MillraceError `DATABASE_DIRECTORY_INVALID` for a directory with anything else in it.
  */

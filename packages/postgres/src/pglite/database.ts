@@ -41,10 +41,7 @@ export class PgliteDatabase implements Database {
   #lock: DirectoryLock | undefined;
   #holder: PgliteSession | undefined;
 
-  /**
-   * @param options - where the data lives and how patient to be.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `IDENTIFIER_INVALID`.
-   */
+  /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `IDENTIFIER_INVALID`. */
   constructor(options: PgliteDatabaseOptions = {}) {
     this.options = resolvePgliteDatabaseOptions(options);
     const { clock, rng, schema, logger, callTimeoutMs, transactionTimeoutMs } = this.options;

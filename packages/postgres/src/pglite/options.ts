@@ -61,7 +61,6 @@ const SPEC: OptionSpec<ResolvedPgliteDatabaseOptions> = {
 
 /**
  * Completes the options of an embedded database.
- * @param given - what the user wrote.
  * @returns the resolved options, frozen.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */

@@ -24,7 +24,6 @@ export function ownIdentity(): ProcessIdentity {
 
 /**
  * Whether a process is still there.
- * @param identity - as it was noted down.
  * @returns undefined when that cannot be seen from here: another machine, another container, before a reboot.
  */
 export function isAlive({ pid, startedAt: noted, world }: ProcessIdentity): boolean | undefined {

@@ -19,7 +19,6 @@ export interface BeginWishes {
  * or its network is gone, nobody else would end what was begun. Set by a function in the SELECT that is needed anyway: two
  * statements less per transaction.
  * @param options - isolation, read-only.
- * @param wishes - time limit, questions.
  */
 export function beginStatements(
   { isolation, readOnly }: TransactionOptions,

@@ -23,10 +23,7 @@ const ENDS_CONNECTION = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '2
  */
 const NOT_NOW = new Set(['57014', '25006', '58030']);
 
-/**
- * Tells what a failed call means.
- * @param failure - what the client library reported.
- */
+/** Tells what a failed call means. */
 export function classifyFailure({ code, isReply }: DatabaseFailure): FailureKind {
   if (!isReply) return 'connection';
   const sqlState = code ?? '';

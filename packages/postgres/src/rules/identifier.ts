@@ -5,7 +5,6 @@ const BYTES_MAX = 63;
 
 /**
  * A name as it may stand in SQL, whatever is in it.
- * @param name - of a schema, table, channel …
  * @returns the name in double quotes.
  * @throws MillraceError `IDENTIFIER_INVALID` for an empty name, one over 63 bytes, one with NUL or half surrogate pairs.
  */

@@ -18,7 +18,6 @@ export interface MigrationOwner {
  * Compares the steps of the code with those of the database.
  * @param files - the code's, in order, without gaps.
  * @param applied - the database's, in order.
- * @param owner - for the messages.
  * @returns the steps that are still to be applied. Steps that only the database has are accepted when none is breaking:
  * an older release may run beside a newer one.
  * @throws MillraceError `MIGRATION_CHANGED`, `MIGRATION_GAP`, `SCHEMA_NEWER`.

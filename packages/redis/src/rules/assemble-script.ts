@@ -25,16 +25,12 @@ const wordsOf = (text: string): string[] => [...new Set(text.match(/[A-Za-z_]\w*
 
 /**
  * What a file includes itself.
- * @param source - of the file.
  * @returns the names, in their order.
  */
 export const includesOf = (source: string): readonly string[] =>
   [...source.matchAll(/^-- include: (\S+)$/gm)].map(([, name = '']) => name);
 
-/**
- * Takes a file apart.
- * @param source - of the file.
- */
+/** Takes a file apart. */
 export function piecesOf(source: string): readonly Piece[] {
   const text = source.endsWith('\n') ? source : `${source}\n`;
   const marks = [...text.matchAll(FUNCTION), ...text.matchAll(INCLUDE)].sort((a, b) => a.index - b.index);
@@ -67,8 +63,6 @@ export function piecesOf(source: string): readonly Piece[] {
  * Puts a script together: its own file with those that it includes, each once, without comments and without the functions of included
  * files that nothing in it names. Redis makes every function of a script anew in every call: of 200 half are needed, and leaving
  * the others out takes 75 µs of a call that adds jobs down to 45.
- * @param own - the pieces of its own file.
- * @param included - gives the pieces of an included file.
  */
 export function assembleScript(own: readonly Piece[], included: (name: string) => readonly Piece[]): string {
   const pieces = flattened(own, included, new Set());

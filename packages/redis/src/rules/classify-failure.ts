@@ -44,7 +44,6 @@ const FROM_SCRIPT = /user_script|Error (running|compiling) script|script: [0-9a-
 
 /**
  * Tells what a failed command means.
- * @param failure - what the client library reported.
  * @returns the kind, and Redis' own code or the platform's.
  */
 export function classifyFailure({ isReply, message, code }: RedisFailure): FailureVerdict {

@@ -17,7 +17,6 @@ const LATER = /^(TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY)(\s|$)/;
 
 /**
  * Reads the reply of CLUSTER SLOTS.
- * @param reply - as the client library gives it.
  * @param toAddress - makes the address of a node from what the reply says of it; `undefined` when it says nothing usable.
  * @returns the owners; no addresses at all when the node knows of no slot.
  */
@@ -38,7 +37,6 @@ export function readSlotOwners(
 
 /**
  * Reads an error reply for what a Redis Cluster means by it.
- * @param message - the reply.
  * @returns where to send the command instead, or that it has to wait; `undefined` when it is another error.
  */
 export function readRedirection(message: string): Redirection | undefined {

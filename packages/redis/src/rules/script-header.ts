@@ -6,7 +6,6 @@ export const INCLUDE_FIELDS = ['purpose', 'guarantee', 'defines', 'cost'] as con
 
 /**
  * Reads the comment that opens a Lua file: `-- field: text`, further lines of a field indented.
- * @param source - the file.
  * @returns field → text, in the order of the file.
  */
 export function parseHeader(source: string): ReadonlyMap<string, string> {
@@ -27,7 +26,6 @@ export function parseHeader(source: string): ReadonlyMap<string, string> {
 
 /**
  * Compares a header with the fields it must have and with what the TypeScript side declares.
- * @param header - as parsed.
  * @param fields - the names it must have, in this order.
  * @param declared - field → text that must be equal.
  * @returns one sentence per difference.

@@ -75,11 +75,7 @@ export class ChatService implements Service {
   /** One message of a session after the other: stored in the order in which their turns were accepted. */
   readonly #accepting = new Map<string, LimitFunction>();
 
-  /**
-   * @param dependencies - the runtime, and what else it works with.
-   * @param options - see ChatServiceOptions.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
-   */
+  /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`. */
   constructor(dependencies: ChatServiceDependencies, options?: ChatServiceOptions) {
     const { runtime, store = new InMemoryChatSessionStore(), tasks } = dependencies;
     const { clock = systemClock, rng = systemRng(), log } = dependencies;
@@ -158,8 +154,6 @@ export class ChatService implements Service {
 
   /**
    * One session.
-   * @param sessionId - the session.
-   * @param caller - who asks.
    * @throws MillraceError `CHAT_SESSION_NOT_FOUND`, `ID_INVALID`.
    */
   async session(sessionId: string, { tenant: own = NO_TENANT }: ChatCaller = {}): Promise<ChatSession> {
@@ -172,8 +166,6 @@ export class ChatService implements Service {
 
   /**
    * The messages of a session in the order of the conversation.
-   * @param sessionId - the session.
-   * @param caller - who asks.
    * @throws MillraceError `CHAT_SESSION_NOT_FOUND`, `ID_INVALID`.
    */
   async messages(sessionId: string, caller?: ChatCaller): Promise<readonly ChatMessage[]> {
@@ -183,8 +175,6 @@ export class ChatService implements Service {
   /**
    * The turns of a session that run or wait, in their order. Asked before the messages, nothing is missed: an answer stands there before its
    * turn ends.
-   * @param sessionId - the session.
-   * @param caller - who asks.
    * @returns at most `OPEN_TURNS_MAX`.
    * @throws MillraceError `CHAT_SESSION_NOT_FOUND`, `ID_INVALID`.
    */
@@ -196,9 +186,7 @@ export class ChatService implements Service {
 
   /**
    * Accepts a message and its turn, or refuses both: a refused message is not stored.
-   * @param sessionId - the session.
    * @param message - what the user says; not only spaces.
-   * @param caller - who asks.
    * @returns the receipt.
    * @throws MillraceError `CHAT_SESSION_NOT_FOUND`, `CHAT_MESSAGE_EMPTY`, `CHAT_MESSAGE_TOO_LONG`, `CHAT_QUEUE_FULL` (of all, or of the tenant; with
    * `retryAfterMs`), `QUEUE_CLOSED` after `stop`, `ID_INVALID`; what the store throws.
@@ -215,8 +203,6 @@ export class ChatService implements Service {
 
   /**
    * The events of a turn; see TaskManager.stream.
-   * @param sessionId - the session.
-   * @param taskId - the turn.
    * @param options - who asks, where to begin, and a signal that ends the reading.
    * @throws MillraceError `CHAT_SESSION_NOT_FOUND`, `CHAT_TASK_NOT_FOUND`, `ID_INVALID`, `OPTION_INVALID`.
    */
@@ -235,9 +221,6 @@ export class ChatService implements Service {
 
   /**
    * Where a turn is.
-   * @param sessionId - the session.
-   * @param taskId - the turn.
-   * @param caller - who asks.
    * @throws MillraceError `CHAT_SESSION_NOT_FOUND`, `CHAT_TASK_NOT_FOUND`, `ID_INVALID`.
    */
   async status(sessionId: string, taskId: string, caller?: ChatCaller): Promise<ChatTaskView> {
@@ -246,9 +229,6 @@ export class ChatService implements Service {
 
   /**
    * The answer of a completed turn.
-   * @param sessionId - the session.
-   * @param taskId - the turn.
-   * @param caller - who asks.
    * @throws MillraceError `CHAT_SESSION_NOT_FOUND`, `CHAT_TASK_NOT_FOUND`, `TASK_PENDING`, `TASK_CANCELLED`,
    * `CHAT_STREAM_ERROR` when the turn failed, `ID_INVALID`.
    */
@@ -267,9 +247,6 @@ export class ChatService implements Service {
 
   /**
    * Cancels a turn; see TaskManager.cancel.
-   * @param sessionId - the session.
-   * @param taskId - the turn.
-   * @param caller - who asks.
    * @throws MillraceError `CHAT_SESSION_NOT_FOUND`, `CHAT_TASK_NOT_FOUND`, `ID_INVALID`.
    */
   async cancel(sessionId: string, taskId: string, caller?: ChatCaller): Promise<ChatTaskView> {

@@ -23,9 +23,6 @@ export interface TurnTools {
 /**
  * The handler of one turn: yields the answer and stores it when it is complete. The answer of a turn that failed or was
  * cancelled is not stored.
- * @param tools - runtime, store, clock.
- * @param input - session and message.
- * @param context - of the task.
  * @throws MillraceError `CHAT_STREAM_ERROR` when the runtime fails.
  */
 export async function* chatTurn(

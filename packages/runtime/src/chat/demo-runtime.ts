@@ -34,11 +34,7 @@ export class DemoChatRuntime implements ChatRuntime {
   readonly #options: ResolvedDemoChatRuntimeOptions;
   readonly #clock: Clock;
 
-  /**
-   * @param options - see DemoChatRuntimeOptions.
-   * @param dependencies - the clock of the pauses.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
-   */
+  /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`. */
   constructor(
     options?: DemoChatRuntimeOptions,
     { clock = systemClock }: { readonly clock?: Clock | undefined } = {},

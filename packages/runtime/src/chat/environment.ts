@@ -7,7 +7,6 @@ import type { ChatRuntime } from './ports.js';
 /**
  * The chat runtime that `CHAT_API_URL`, `CHAT_API_KEY` and `CHAT_MODEL` ask for; without the first, the demo.
  * @param env - such as `process.env`; an empty value counts as absent.
- * @param dependencies - fetch and clock.
  * @throws MillraceError `ENVIRONMENT_INVALID` for an address that is none, a model that is missing, or a key that cannot
  * be sent.
  */

@@ -44,10 +44,7 @@ const SPEC: OptionSpec<ResolvedInMemorySessionStoreOptions> = {
 /** What a message takes besides its text, about: ten million messages of one letter are gigabytes. */
 const MESSAGE_OVERHEAD = 100;
 
-/**
- * How many characters a message counts.
- * @param message - any.
- */
+/** How many characters a message counts. */
 export const charactersOf = ({ content }: ChatMessage): number => content.length + MESSAGE_OVERHEAD;
 
 interface Conversation {
@@ -77,10 +74,7 @@ export class InMemoryChatSessionStore implements ChatSessionStore {
   #characters = 0;
   #events = 0;
 
-  /**
-   * @param options - see InMemorySessionStoreOptions.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
-   */
+  /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`. */
   constructor(options?: InMemorySessionStoreOptions) {
     this.#options = resolveOptions(SPEC, options);
   }
@@ -154,8 +148,6 @@ export class InMemoryChatSessionStore implements ChatSessionStore {
 
   /**
    * Of the tenants that have most, what was quiet longest; undefined when that can only be the one that has to stay.
-   * @param amountOf - what counts.
-   * @param staying - what something has just happened in.
    */
   #quietest(amountOf: (holding: Holding) => number, staying: Conversation): Conversation | undefined {
     let most = 0;

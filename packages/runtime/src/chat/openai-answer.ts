@@ -6,10 +6,7 @@ export class EndpointFailure extends Error {
   /** How long the endpoint asked to be left alone. */
   declare readonly retryAfterMs?: number;
 
-  /**
-   * @param reason - what went wrong.
-   * @param retryAfterMs - if the endpoint said so.
-   */
+  /** @param retryAfterMs - if the endpoint said so. */
   constructor(reason: string, retryAfterMs?: number) {
     super(reason);
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;

@@ -43,10 +43,7 @@ export const OPENAI_CHAT_RUNTIME_DEFAULTS: Omit<ResolvedOpenAiChatRuntimeOptions
     errorBytesMax: 16_384,
   });
 
-/**
- * Whether a text is the address of something that speaks HTTP.
- * @param text - what was given.
- */
+/** Whether a text is the address of something that speaks HTTP. */
 export const isHttpUrl = (text: unknown): text is string =>
   typeof text === 'string' && URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 
@@ -55,7 +52,6 @@ export const API_KEY_EXPECTED = 'printable characters without spaces';
 
 /**
  * Whether a key can stand in a header. A line break at its end, the usual slip, would fail much later, inside fetch.
- * @param text - what was given.
  */
 export const isApiKey = (text: string): boolean => /^[\x21-\x7e]*$/.test(text);
 
@@ -80,7 +76,6 @@ const SPEC: OptionSpec<ResolvedOpenAiChatRuntimeOptions> = {
 
 /**
  * Completes the settings of an OpenAiChatRuntime and refuses what is wrong.
- * @param given - see OpenAiChatRuntimeOptions.
  * @returns the settings, frozen.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */

@@ -23,11 +23,7 @@ export class OpenAiChatRuntime implements ChatRuntime {
   readonly #fetch: typeof globalThis.fetch;
   readonly #clock: Clock;
 
-  /**
-   * @param options - see OpenAiChatRuntimeOptions.
-   * @param dependencies - fetch and clock.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
-   */
+  /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`. */
   constructor(options: OpenAiChatRuntimeOptions, dependencies: OpenAiChatRuntimeDependencies = {}) {
     this.#options = resolveOpenAiChatRuntimeOptions(options);
     this.#endpoint = endpointOf(this.#options.url);
@@ -37,7 +33,6 @@ export class OpenAiChatRuntime implements ChatRuntime {
 
   /**
    * Streams the answer to one turn; leaving it early, or the turn's signal, ends the request.
-   * @param turn - the message, what came before it, and a signal.
    * @throws MillraceError `CHAT_STREAM_ERROR` when the endpoint refuses, fails in mid-stream, falls silent, or closes the
    * connection before the answer is complete; AbortError (`ABORTED`).
    */

@@ -38,7 +38,6 @@ const SPEC: OptionSpec<ResolvedChatServiceOptions> = {
 
 /**
  * Completes the settings of a ChatService and refuses what is wrong.
- * @param given - see ChatServiceOptions.
  * @returns the settings, frozen.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */

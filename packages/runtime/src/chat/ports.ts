@@ -17,10 +17,7 @@ export interface ChatTurn {
 
 /** What answers: a model, near or far. */
 export interface ChatRuntime {
-  /**
-   * Answers one turn, piece by piece. Turns of one session never overlap.
-   * @param turn - the message, what came before it, and a signal.
-   */
+  /** Answers one turn, piece by piece. Turns of one session never overlap. */
   processEnqueuedTurn(turn: ChatTurn): AsyncIterable<string>;
 }
 

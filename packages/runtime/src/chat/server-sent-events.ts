@@ -31,14 +31,12 @@ export class EventStreamDecoder {
   #data: string[] = [];
   #dataCharacters = 0;
 
-  /** @param limits - see EventStreamLimits. */
   constructor(limits: EventStreamLimits) {
     this.#limits = limits;
   }
 
   /**
    * Takes the next bytes.
-   * @param bytes - as they came.
    * @returns the events they complete.
    * @throws EventStreamTooLong when a line or an event is longer than its limit.
    */

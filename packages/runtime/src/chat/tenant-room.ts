@@ -19,19 +19,13 @@ export class TenantRoom {
   /** Turns that were accepted, with their tenants; those that wait no more are forgotten when somebody has to count. */
   readonly #accepted = new Map<string, string>();
 
-  /**
-   * @param max - turns that may wait; 0: any number.
-   * @param lanes - where they wait.
-   */
+  /** @param max - turns that may wait; 0: any number. */
   constructor(max: number, lanes: LaneRoom) {
     this.#max = max;
     this.#lanes = lanes;
   }
 
-  /**
-   * Whether one more turn of a tenant leaves room for others.
-   * @param tenant - whose.
-   */
+  /** Whether one more turn of a tenant leaves room for others. */
   allows(tenant: string): boolean {
     const left = this.#max - this.#lanes.stats.queued;
     if (this.#max === 0 || tenant === NO_TENANT || left >= this.#max / 2) return true;
@@ -39,11 +33,7 @@ export class TenantRoom {
     return [...this.#accepted.values()].filter((owner) => owner === tenant).length <= left;
   }
 
-  /**
-   * Notes a turn that was accepted.
-   * @param taskId - the turn.
-   * @param tenant - whose.
-   */
+  /** Notes a turn that was accepted. */
   note(taskId: string, tenant: string): void {
     if (this.#max === 0 || tenant === NO_TENANT) return;
     this.#accepted.set(taskId, tenant);

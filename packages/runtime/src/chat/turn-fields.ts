@@ -8,10 +8,7 @@ export interface TurnFields {
   readonly traceId?: string;
 }
 
-/**
- * What log lines about the turns of a session have.
- * @param session - the session.
- */
+/** What log lines about the turns of a session have. */
 export function turnFields({ id: sessionId, traceparent }: ChatSession): TurnFields {
   const traceId = traceIdOf(traceparent);
   return traceId === undefined ? { sessionId } : { sessionId, traceId };

@@ -15,7 +15,6 @@ export interface Occupancy {
 /**
  * Whether one more task fits. A task that a free worker takes at once is not waiting and uses no place in the queue:
  * otherwise a queue of one would refuse a burst of two that two idle workers were there for.
- * @param occupancy - the state before the new task.
  */
 export function hasRoom({ queueMaxSize, freeSlots, ready, queued, laneFree }: Occupancy): boolean {
   if (queueMaxSize === 0) return true;

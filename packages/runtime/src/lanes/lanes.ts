@@ -43,10 +43,7 @@ export class Lanes<T extends { readonly key: string }> {
     return this.#places.size - this.#activeCount;
   }
 
-  /**
-   * Whether a task of this key would be ready at once.
-   * @param key - the lane.
-   */
+  /** Whether a task of this key would be ready at once. */
   isFree(key: string): boolean {
     return !this.#lanes.has(key);
   }
@@ -74,10 +71,7 @@ export class Lanes<T extends { readonly key: string }> {
     return task;
   }
 
-  /**
-   * Takes out a task that has not been taken.
-   * @param task - ready or waiting; any other is left alone.
-   */
+  /** Takes out a task that has not been taken. */
   remove(task: T): void {
     const place = this.#places.get(task);
     if (place === undefined || place.at === 'active') return;
@@ -101,10 +95,7 @@ export class Lanes<T extends { readonly key: string }> {
     this.#advance(task.key);
   }
 
-  /**
-   * The tasks of a lane, in the order in which they run.
-   * @param key - the lane.
-   */
+  /** The tasks of a lane, in the order in which they run. */
   *of(key: string): IterableIterator<T> {
     const head = this.#heads.get(key);
     if (head) yield head;

@@ -23,7 +23,6 @@ export class LinkedList<T> {
 
   /**
    * Appends a value.
-   * @param value - what to hold.
    * @returns its place, for `remove`.
    */
   push(value: T): Link<T> {

@@ -78,7 +78,6 @@ const SPEC: OptionSpec<ResolvedTaskManagerConfig> = {
 
 /**
  * Completes the settings of a TaskManager and refuses what is wrong.
- * @param given - see TaskManagerConfig.
  * @returns the settings, frozen.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */

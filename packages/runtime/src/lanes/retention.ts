@@ -14,7 +14,6 @@ export class Retention<T> {
   /** Oldest end first: what has expired stands in front. */
   readonly #kept = new LinkedList<{ readonly value: T; readonly endedAtMs: number }>();
 
-  /** @param limits - time and number. */
   constructor(limits: RetentionLimits) {
     this.#limits = limits;
   }
@@ -26,7 +25,6 @@ export class Retention<T> {
 
   /**
    * Keeps what has just ended.
-   * @param value - what ended.
    * @param nowMs - when; never earlier than the one before.
    */
   add(value: T, nowMs: number): void {
@@ -35,7 +33,6 @@ export class Retention<T> {
 
   /**
    * Lets go of what is over its time or over the number, the oldest first.
-   * @param nowMs - the present.
    * @returns what is no longer kept.
    */
   sweep(nowMs: number): T[] {

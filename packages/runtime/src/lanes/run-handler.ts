@@ -25,8 +25,6 @@ export type TaskHandler<I, R> = (
  * wrote is in the stream.
  * @param handler - the user's function.
  * @param input - the task's input.
- * @param context - signal, log, emit …
- * @param stream - where the text goes.
  * @returns the handler's return value.
  * @throws what the handler throws.
  */

@@ -72,10 +72,7 @@ export class StreamBuffer {
     this.#characters += text.length;
   }
 
-  /**
-   * Ends the stream; only the first end counts.
-   * @param end - done, or the error.
-   */
+  /** Ends the stream; only the first end counts. */
   end(end: StreamEnd): void {
     this.#begun = true;
     this.#end ??= end;

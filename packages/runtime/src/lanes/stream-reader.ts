@@ -36,11 +36,6 @@ export class StreamReader implements AsyncIterableIterator<StreamEvent, undefine
   #failure: Error | undefined;
   #forgetSignal: () => void = () => {};
 
-  /**
-   * @param source - the stream.
-   * @param fromOffset - the first event wanted.
-   * @param signal - ends the reading with an AbortError.
-   */
   constructor(source: ReaderSource, fromOffset: number, signal: AbortSignal | undefined) {
     this.#source = source;
     this.#cursor = fromOffset;

@@ -94,12 +94,7 @@ export class TaskManager<I, R = unknown> implements Service {
   #cancelCleanup: CancelTimer = ignore;
   #onIdle: () => void = ignore;
 
-  /**
-   * @param handler - what a task does; see TaskHandler.
-   * @param config - see TaskManagerConfig.
-   * @param dependencies - clock, randomness, log.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
-   */
+  /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`. */
   constructor(
     handler: TaskHandler<I, R>,
     config?: TaskManagerConfig,
@@ -157,7 +152,6 @@ export class TaskManager<I, R = unknown> implements Service {
 
   /**
    * Accepts a task, or refuses it at once; a refused one leaves no trace. Calls are accepted in the order they are made.
-   * @param request - key, input, and a signal that cancels the task.
    * @returns the task, QUEUED.
    * @throws MillraceError `QUEUE_FULL` when `queueMaxSize` tasks wait, `QUEUE_CLOSED` after `stop`, `OPTION_INVALID` for
    * a bad key; AbortError (`ABORTED`) when the signal has already aborted.
@@ -176,7 +170,6 @@ export class TaskManager<I, R = unknown> implements Service {
 
   /**
    * Where a task is.
-   * @param id - the task.
    * @throws MillraceError `TASK_NOT_FOUND`.
    */
   status(id: string): TaskView {
@@ -185,7 +178,6 @@ export class TaskManager<I, R = unknown> implements Service {
 
   /**
    * The tasks of a key that have not ended, in the order in which they run.
-   * @param key - the lane.
    * @param max - at most so many.
    */
   openTasks(key: string, max: number): readonly TaskView[] {
@@ -201,7 +193,6 @@ export class TaskManager<I, R = unknown> implements Service {
 
   /**
    * What a completed task wrote and returned.
-   * @param id - the task.
    * @throws MillraceError `TASK_NOT_FOUND`, `TASK_PENDING` before its end, `TASK_FAILED` (with what the handler threw as
    * `cause`), `TASK_CANCELLED`.
    */
@@ -212,8 +203,6 @@ export class TaskManager<I, R = unknown> implements Service {
   /**
    * The events of a task: start, token*, then one of done or error. A token marked `snapshot` replaces all text before
    * it. A reader counts as attached from its first read until the last event, `return()` or its signal.
-   * @param id - the task.
-   * @param options - where to begin, and a signal.
    * @returns one reader; call again for another.
    * @throws MillraceError `TASK_NOT_FOUND`, `OPTION_INVALID` for a bad offset; reading throws AbortError (`ABORTED`).
    */
@@ -228,7 +217,6 @@ export class TaskManager<I, R = unknown> implements Service {
   /**
    * Cancels a task: a queued one never starts, the handler of a running one sees its signal abort. Does nothing to one
    * that has ended.
-   * @param id - the task.
    * @returns the task after that.
    * @throws MillraceError `TASK_NOT_FOUND`.
    */

@@ -33,12 +33,7 @@ export class TaskStream implements ReaderSource {
   #lastWrite: Promise<void> = Promise.resolve();
   #wakeProducer: (() => void) | undefined;
 
-  /**
-   * @param task - its id, for messages.
-   * @param limits - see TaskStreamLimits.
-   * @param clock - for stalled readers.
-   * @param onText - called before the first token becomes readable.
-   */
+  /** @param onText - called before the first token becomes readable. */
   constructor(task: string, limits: TaskStreamLimits, clock: Clock, onText: () => void) {
     this.#task = task;
     this.#limits = limits;
@@ -81,10 +76,7 @@ export class TaskStream implements ReaderSource {
     return this.#lastWrite;
   }
 
-  /**
-   * Ends the stream; only the first end counts. Writes that still wait are refused.
-   * @param end - done, or the error.
-   */
+  /** Ends the stream; only the first end counts. Writes that still wait are refused. */
   end(end: StreamEnd): void {
     this.#buffer.end(end);
     this.#wakeReaders();
@@ -92,11 +84,7 @@ export class TaskStream implements ReaderSource {
     this.#wakeProducer?.();
   }
 
-  /**
-   * A new reader; it counts from its first read on.
-   * @param fromOffset - the first event it wants.
-   * @param signal - ends it.
-   */
+  /** A new reader; it counts from its first read on. */
   reader(fromOffset: number, signal?: AbortSignal): StreamReader {
     return new StreamReader(this, fromOffset, signal);
   }

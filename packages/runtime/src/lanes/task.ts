@@ -54,12 +54,6 @@ export class Task<I, R> {
   #end: TaskEnd<R> | undefined;
   #forgetSignal: () => void = () => {};
 
-  /**
-   * @param id - unique in its manager.
-   * @param request - what the caller asked for.
-   * @param limits - of the stream.
-   * @param clock - for the times of its states.
-   */
   constructor(id: string, request: TaskRequest<I>, limits: TaskStreamLimits, clock: Clock) {
     this.id = id;
     this.key = request.key;
@@ -90,7 +84,6 @@ export class Task<I, R> {
   /**
    * Calls `cancel` when the caller's signal aborts, until the task has ended.
    * @param signal - the caller's.
-   * @param cancel - what to do then.
    */
   follow(signal: AbortSignal, cancel: () => void): void {
     this.#forgetSignal = onAbort(signal, cancel);
@@ -106,7 +99,6 @@ export class Task<I, R> {
 
   /**
    * Ends the task and its stream, once.
-   * @param end - how.
    * @returns false when it had already ended.
    */
   end(end: TaskEnd<R>): boolean {

@@ -40,11 +40,7 @@ export class InMemoryQueue<T> implements Queue<T>, AsyncDisposable {
   #sequence = 0;
   #closed = false;
 
-  /**
-   * @param config - see QueueConfig.
-   * @param dependencies - the clock and the randomness.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
-   */
+  /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`. */
   constructor(
     config?: QueueConfig,
     { clock = systemClock, rng = systemRng() }: InMemoryQueueDependencies = {},

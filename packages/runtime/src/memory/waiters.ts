@@ -29,10 +29,7 @@ export class Waiters<V, D = undefined> {
   #first: Waiter<V, D> | undefined;
   #last: Waiter<V, D> | undefined;
 
-  /**
-   * @param clock - whose time counts.
-   * @param onTimeout - settles a waiter whose time is up; it has already left the line.
-   */
+  /** @param onTimeout - settles a waiter whose time is up; it has already left the line. */
   constructor(clock: Clock, onTimeout: (waiter: Waiter<V, D>) => void) {
     this.#clock = clock;
     this.#onTimeout = onTimeout;

@@ -49,7 +49,6 @@ export function QueueWorker(queue: string, config: WorkerConfig<never> = {}): Qu
 
 /**
  * Injects a queue of RuntimeModule.
- * @param name - its name in the options.
  * @returns a parameter and property decorator.
  */
 export const InjectQueue = (name: string): ReturnType<typeof Inject> => Inject(queueToken(name));

@@ -30,11 +30,6 @@ import { QueueWorkers } from './workers.js';
 export class RuntimeModule implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
   readonly #workers: QueueWorkers;
 
-  /**
-   * Called by Nest.
-   * @param workers - the workers of the application.
-   * @param modules - its modules.
-   */
   constructor(workers: QueueWorkers, modules: ModulesContainer) {
     this.#workers = workers;
     // Nest starts the modules farthest from the root first and ends them last: this one is nearer than the root.
@@ -43,7 +38,6 @@ export class RuntimeModule implements OnModuleInit, OnApplicationBootstrap, OnMo
 
   /**
    * The module with options known at once.
-   * @param options - see RuntimeModuleOptions.
    * @returns a global module that exports the queues (`queueToken`) and QueueWorkers.
    * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
    */
@@ -81,17 +75,17 @@ export class RuntimeModule implements OnModuleInit, OnApplicationBootstrap, OnMo
     return { ...moduleWith(queueNames, useClass ? [useClass, provider] : [provider]), imports };
   }
 
-  /** Called by Nest: all instances exist, so every decorated method is found. */
+  /** All instances exist, so every decorated method is found. */
   onModuleInit(): void {
     this.#workers.discover();
   }
 
-  /** Called by Nest: starts the workers. */
+  /** Starts the workers. */
   async onApplicationBootstrap(): Promise<void> {
     await this.#workers.start();
   }
 
-  /** Called by Nest: drains and ends the workers, closes the queues that the module made. */
+  /** Drains and ends the workers, closes the queues that the module made. */
   async onModuleDestroy(): Promise<void> {
     await this.#workers.drain();
   }

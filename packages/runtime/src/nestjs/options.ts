@@ -66,10 +66,7 @@ export interface RuntimeModuleAsyncOptions extends Pick<ModuleMetadata, 'imports
 /** Injection token of the application's ResolvedRuntimeModuleOptions. */
 export const RUNTIME_OPTIONS = Symbol('RUNTIME_OPTIONS');
 
-/**
- * The injection token of a queue.
- * @param name - its name in the options of RuntimeModule.
- */
+/** The injection token of a queue. */
 export const queueToken = (name: string): symbol => Symbol.for(`@millrace/runtime queue ${name}`);
 
 /** The defaults of RuntimeModuleOptions. */

@@ -26,12 +26,6 @@ export class QueueWorkers {
   readonly #options: ResolvedRuntimeModuleOptions;
   #placed: readonly Placed[] = [];
 
-  /**
-   * Called by Nest.
-   * @param modules - the modules of the application.
-   * @param queues - its queues.
-   * @param options - the resolved options.
-   */
   constructor(modules: ModulesContainer, queues: RuntimeQueues, options: ResolvedRuntimeModuleOptions) {
     this.#modules = modules;
     this.#queues = queues;

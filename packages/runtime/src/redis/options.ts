@@ -64,7 +64,6 @@ const SPEC: OptionSpec<ResolvedRedisQueueConfig> = {
 
 /**
  * Completes and checks the configuration of a RedisQueue.
- * @param config - what the user wrote.
  * @returns the configuration, frozen.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */

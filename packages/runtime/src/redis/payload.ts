@@ -33,7 +33,6 @@ export function encodePayload(payload: unknown, bytesMax: number): string {
 /**
  * The item of a stored entry `{"id":…,"createdAt":…,"payload":…}`. Members named `__proto__` come back as own members
  * and change nothing: JSON.parse defines, it does not assign.
- * @param entry - as it is in the list.
  * @returns the item, or undefined when the entry is not one of ours.
  */
 export function decodeEntry<T>(entry: string): QueueItem<T> | undefined {

@@ -67,11 +67,7 @@ export class QueueStore {
   readonly #options: QueueStoreOptions;
   readonly #keys: Readonly<Record<KeyName | 'client', string>>;
 
-  /**
-   * @param runner - the connection.
-   * @param options - which queue, and for whom.
-   * @param scripts - the scripts; tests load them with another `now`.
-   */
+  /** @param scripts - the scripts; tests load them with another `now`. */
   constructor(runner: ScriptRunner, options: QueueStoreOptions, scripts: QueueScripts = SCRIPTS) {
     this.#runner = runner;
     this.#scripts = scripts;

@@ -53,7 +53,6 @@ const SPEC: OptionSpec<ResolvedThreadPoolConfig> = {
 
 /**
  * Completes the options of a ThreadPool and refuses what is wrong.
- * @param given - what the user wrote.
  * @returns the resolved options, frozen.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */

@@ -36,10 +36,7 @@ export class ThreadPool implements AsyncDisposable {
   #shutdown: Promise<void> | undefined;
   #submitted = 0;
 
-  /**
-   * @param config - see ThreadPoolConfig.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
-   */
+  /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`. */
   constructor(config?: ThreadPoolConfig) {
     this.#config = resolveThreadPoolConfig(config);
     this.#limit = pLimit(this.#config.maxWorkers);

@@ -20,10 +20,7 @@ const LARGE: Omit<TaskRoom, 'width'> = { height: 52, beside: 16, between: 32 };
 /** Of a large task: room for what stands beside its key, and for each character of it. */
 const WIDTH = { min: 138, max: 200, besideKey: 56, perCharacter: 8 } as const;
 
-/**
- * How large tasks are drawn: as their keys need it, and small where there are many.
- * @param keys - of the tasks.
- */
+/** How large tasks are drawn: as their keys need it, and small where there are many. */
 export function roomFor(keys: readonly string[]): TaskRoom {
   if (keys.length > LARGE_MAX) return SMALL;
   const longest = keys.reduce((most, key) => Math.max(most, key.length), 0);
@@ -42,8 +39,6 @@ export interface Drawing {
 
 /**
  * The tasks of a picture. One that has not changed is the very same as before, so that only the others are drawn again.
- * @param drawing - what it is made of.
- * @param before - the tasks of the picture as it was.
  */
 export function nodesOf(drawing: Drawing, before: readonly TaskNode[]): TaskNode[] {
   const known = new Map(before.map((node) => [node.id, node]));
@@ -95,18 +90,10 @@ const handlesOf = ({ width, height }: TaskRoom, flow: Flow): NodeHandle[] =>
         { type: 'source', position: Position.Bottom, x: width / 2, y: height },
       ];
 
-/**
- * Whether a picture has so many edges that most of them are left out.
- * @param edges - of the DAG.
- */
+/** Whether a picture has so many edges that most of them are left out. */
 export const leavesOut = (edges: readonly DagEdge[]): boolean => edges.length > EDGES_DRAWN_MAX;
 
-/**
- * The edges of a picture: those of the critical path are strong, those of what is not done are faint.
- * @param drawing - what it is made of.
- * @param edges - who waits for whom.
- * @param path - the keys of the critical path.
- */
+/** The edges of a picture: those of the critical path are strong, those of what is not done are faint. */
 export function drawnEdges(
   { tasks, chosen, layout }: Pick<Drawing, 'tasks' | 'chosen' | 'layout'>,
   edges: readonly DagEdge[],

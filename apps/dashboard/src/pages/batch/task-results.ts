@@ -17,8 +17,6 @@ const PAGES_MAX = 20;
 
 /**
  * What tasks gave, of those that are done. Asked for once: what a task gave changes only when it ends anew.
- * @param details - of the batch.
- * @param keys - of the tasks.
  */
 export function useTaskResults(
   { batch, tasks }: Details,

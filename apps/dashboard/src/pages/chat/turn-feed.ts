@@ -28,7 +28,6 @@ export class TurnFeed {
   #frame = 0;
   #running: AbortController | undefined;
 
-  /** @param options - see TurnFeedOptions. */
   constructor(options: TurnFeedOptions) {
     this.#options = options;
   }

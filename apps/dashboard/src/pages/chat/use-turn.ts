@@ -7,7 +7,6 @@ const NOBODY = { subscribe: () => () => {}, progress: () => UNHEARD };
 
 /**
  * How far a turn is, word by word.
- * @param sessionId - whose turn.
  * @param taskId - which; undefined: none runs.
  * @param onEnd - told once when it is over.
  */

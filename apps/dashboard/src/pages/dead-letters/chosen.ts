@@ -18,10 +18,7 @@ interface Held {
 
 const keyOf = ({ groupId, jobId }: LetterId): string => `${groupId} ${jobId}`;
 
-/**
- * What is chosen of a list; nothing again when another list is looked at.
- * @param of - what is listed: its filters in one text.
- */
+/** What is chosen of a list; nothing again when another list is looked at. */
 export function useChosen(of: string): Chosen {
   const [held, setHeld] = useState<Held>({ of, ids: new Map() });
   const chosen: ReadonlyMap<string, LetterId> = held.of === of ? held.ids : new Map();

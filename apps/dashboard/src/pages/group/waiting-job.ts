@@ -17,10 +17,7 @@ const PAGE_SIZE = 50;
 /** The first in line is the one to tell. In a quick group it has started before it can be asked about: then one further behind. */
 const TRIED_AT = [0, 4, 16, 49] as const;
 
-/**
- * Why a group waits, told by one of its jobs: the same one until it waits no more.
- * @param groupId - of the group.
- */
+/** Why a group waits, told by one of its jobs: the same one until it waits no more. */
 export function useWaitingJob(groupId: string): UseQueryResult<WaitingJob, Error> {
   const { client } = useSession();
   const queries = useQueryClient();

@@ -31,10 +31,7 @@ export interface GroupColumnsNeed {
   readonly decide: DecideGroup | undefined;
 }
 
-/**
- * What is shown of every group.
- * @param need - see GroupColumnsNeed.
- */
+/** What is shown of every group. */
 export function groupColumns({ shares, short, decide }: GroupColumnsNeed): readonly Column<GroupBody>[] {
   const longest = scaleOf(longestShare([...shares.values()]));
   return [

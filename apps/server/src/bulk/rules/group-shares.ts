@@ -28,7 +28,6 @@ export interface GroupShare {
  * Divides each tenant's share among its groups: what was served by the jobs that ended, what is fair by the weights of those that
  * want something. The parts of a tenant's groups never sum to more than the tenant's.
  * @param tenants - those whose shares are known; groups of others have none.
- * @param groups - all that are looked at.
  * @returns in the order of the groups.
  */
 export function groupShares(

@@ -8,8 +8,6 @@ const NOTHING_DONE = { done: 0, success: 0, failed: 0, inFlight: 0, registered: 
 
 /**
  * The progress of a group from its start to now.
- * @param group - as it is now.
- * @param written - what was written down of it, oldest first.
  * @param now - in ms since 1970.
  * @returns its start, what was written in between, and how it is now or was when it ended; times never go back, whatever clocks said.
  */

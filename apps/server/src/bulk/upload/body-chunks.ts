@@ -11,7 +11,6 @@ export class BodyCutOff extends Error {
 
 /**
  * The pieces of a body. The stream outlives the reading: with it the connection would go, and nobody could be answered.
- * @param body - of the request.
  * @param options - `stallMs`: a sender that is silent for so long is cut off; the clock that times it.
  * @throws BodyCutOff.
  */
@@ -37,7 +36,6 @@ export async function* bodyChunks(
 /**
  * Reads what is left of a body and forgets it, for a while; then the connection is closed.
  * @param body - of a request that is answered before all of it was read.
- * @param clock - times it.
  */
 export function discardRest(body: Readable, clock: Clock): void {
   if (body.destroyed || body.readableEnded) return;

@@ -39,7 +39,6 @@ export class JobIntake {
   #stored = 0;
   #sum = { added: 0, known: 0, registered: 0 };
 
-  /** @param options - see IntakeOptions. */
   constructor(options: IntakeOptions) {
     this.#options = options;
   }
@@ -75,9 +74,7 @@ export class JobIntake {
 
   /**
    * Takes a job. Awaited where there is something to wait for: a full batch waits for the one before it.
-   * @param job - as it came.
    * @param line - of the body, from 1.
-   * @param bytes - of the line.
    * @throws MillraceError `JOBS_TOO_MANY`.
    */
   take(job: JobInput, line: number, bytes: number): Promise<void> | undefined {

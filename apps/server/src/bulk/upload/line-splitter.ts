@@ -8,14 +8,12 @@ export class LineSplitter {
   #tail = Buffer.alloc(0);
   #held = 0;
 
-  /** @param bytesMax - of one line. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
   /**
    * The lines that a piece completes, without their ends. Each may be used until the next is asked for.
-   * @param chunk - the piece.
    * @throws LineFault for a line that is too long, as soon as that is known.
    */
   *feed(chunk: Buffer): Generator<Buffer> {

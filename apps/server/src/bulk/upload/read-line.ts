@@ -35,7 +35,6 @@ export function valueOfLine(line: Buffer): unknown {
 
 /**
  * The job of a line.
- * @param value - of the line.
  * @throws LineFault when it is none.
  */
 export function jobOfValue(value: unknown): JobInput {
@@ -48,7 +47,6 @@ export function jobOfValue(value: unknown): JobInput {
 
 /**
  * The group of a line.
- * @param value - of the line.
  * @throws LineFault when it is none.
  */
 export const groupOfValue = (value: unknown): GroupRequest => checked(GroupRequest, value);

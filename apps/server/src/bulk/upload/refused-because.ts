@@ -6,10 +6,7 @@ import { optionFault } from '../../http/as-request-error.js';
 const OF_THE_JOB = /^jobs\.\d+\.?/;
 const HINT = /; did you mean '(?:jobs\[\d+\]\.)?(.+)'\?$/;
 
-/**
- * Why the engine does not take a job or a group; undefined when that is not to blame for the error.
- * @param error - that it threw.
- */
+/** Why the engine does not take a job or a group; undefined when that is not to blame for the error. */
 export function refusedBecause(error: unknown): string | undefined {
   const fault = optionFault(error);
   if (fault)

@@ -42,9 +42,6 @@ export interface Uploaded {
 
 /**
  * Stores the jobs of a body while it comes: each of its lines is one, but for the first where that is the group.
- * @param body - of the request.
- * @param target - see UploadTarget.
- * @param environment - see UploadEnvironment.
  * @throws MillraceError `LINE_INVALID`, `UPLOAD_CUT_OFF`, `JOBS_TOO_MANY`, and what the engine refuses; the jobs before it are
  *   stored.
  */

@@ -23,11 +23,7 @@ export interface Asking {
   readonly isJson: boolean;
   /** For `command.error(…)`: what was given cannot be. */
   readonly command: Command;
-  /**
-   * Prints the data of the answer: as JSON where that is asked for, else as `show` does.
-   * @param data - as the server has sent it.
-   * @param show - prints it for a person.
-   */
+  /** Prints the data of the answer: as JSON where that is asked for, else as `show` does. */
   answer(data: unknown, show: (printer: Printer) => void): void;
 }
 
@@ -36,9 +32,6 @@ export type Ask<Options> = (asking: Asking, options: Options) => Promise<number 
 
 /**
  * Lets a command ask a running server: gives it `--url`, `--api-key` and `--json`, and an action that ends with Ctrl-C.
- * @param command - with its own arguments and options.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
  * @param ask - the work. Arguments are among the options, by the names that the command gives them.
  */
 export function asksServer<Options extends object>(
@@ -127,7 +120,6 @@ function told(asking: Asking, error: unknown): unknown {
 
 /**
  * Whether a server could not be reached, or broke off: what `fetch` and the deadline of a request throw. What it has refused is a ProblemError.
- * @param error - that a request failed with.
  */
 export const isConnectionError = (error: unknown): boolean =>
   (error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message)) ||

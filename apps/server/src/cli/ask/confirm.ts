@@ -4,8 +4,6 @@ import type { Asking } from './asking.js';
 
 /**
  * Asks whoever sits at the terminal before something is done that cannot be undone.
- * @param asking - see Asking.
- * @param question - what is about to happen, with its numbers.
  * @param isConfirmed - `--yes` was given: nobody is asked.
  * @returns whether to go on. Without a terminal and `--yes` the command ends with a usage error.
  */

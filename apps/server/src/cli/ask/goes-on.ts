@@ -3,9 +3,7 @@ import { nextCommand } from './next-command.js';
 
 /**
  * Watches work of the server. Whoever interrupts that ends the watching alone: they are told so, and how to come back.
- * @param asking - see Asking.
  * @param again - the words of the command that watches it, without `millrace`.
- * @param watch - watches it.
  * @throws what `watch` throws.
  */
 export async function watching<T>(

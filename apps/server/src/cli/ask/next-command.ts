@@ -3,7 +3,6 @@ import type { Asking } from './asking.js';
 
 /**
  * A command to copy, with the same server as this one was given.
- * @param asking - see Asking.
  * @param words - of the command, without `millrace`; ids of a server may be among them.
  */
 export function nextCommand({ command, url }: Asking, ...words: readonly string[]): string {

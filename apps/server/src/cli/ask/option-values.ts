@@ -2,7 +2,6 @@ import { InvalidArgumentError } from 'commander';
 
 /**
  * Reads a whole number, not negative.
- * @param text - as it was given.
  * @throws InvalidArgumentError for anything else.
  */
 export function wholeNumber(text: string): number {
@@ -14,7 +13,6 @@ export function wholeNumber(text: string): number {
 
 /**
  * Reads how many of something are wanted, at least one.
- * @param text - as it was given.
  * @throws InvalidArgumentError for anything else.
  */
 export function countFromOne(text: string): number {
@@ -25,7 +23,6 @@ export function countFromOne(text: string): number {
 
 /**
  * Reads a positive number.
- * @param text - as it was given.
  * @throws InvalidArgumentError for anything else.
  */
 export function positiveNumber(text: string): number {
@@ -42,7 +39,6 @@ export interface GivenValue {
 
 /**
  * Reads a value written as JSON.
- * @param text - as it was given.
  * @throws InvalidArgumentError where it is none.
  */
 export function jsonValue(text: string): GivenValue {
@@ -55,7 +51,6 @@ export function jsonValue(text: string): GivenValue {
 
 /**
  * Reads a point in time.
- * @param text - as it was given.
  * @returns ISO 8601, in UTC.
  * @throws InvalidArgumentError for anything else.
  */
@@ -67,10 +62,7 @@ export function pointInTime(text: string): string {
   return time.toISOString();
 }
 
-/**
- * Lets an option also be `none`. It stays a text: Commander takes null for a value that is missing.
- * @param parse - reads everything else.
- */
+/** Lets an option also be `none`. It stays a text: Commander takes null for a value that is missing. */
 export const orNone =
   <T>(parse: (text: string) => T) =>
   (text: string): T | 'none' =>

@@ -15,8 +15,6 @@ const GRACE_PERIOD_MS = 2_000;
 /**
  * Starts a server in this process on a free port of this machine, with everything it stores in a temporary folder. It takes no settings
  * from anywhere and connects to nothing. When it is disposed of, or the process ends, nothing is left of it.
- * @param surroundings - see Surroundings.
- * @param signal - ends the start.
  * @throws MillraceError what `startServer` throws.
  */
 export async function startOwnServer({ events }: Surroundings, signal: AbortSignal): Promise<OwnServer> {

@@ -19,11 +19,7 @@ export const pageOptions = (command: Command): Command =>
     .option('--limit <count>', 'How many at most.', countFromOne, PAGE_SIZE)
     .option('--cursor <cursor>', 'Where the part before has ended.');
 
-/**
- * Says how to see more, when there is more.
- * @param printer - of the command.
- * @param cursor - of the part that was shown.
- */
+/** Says how to see more, when there is more. */
 export function remarkMore(printer: Printer, cursor: string | null): void {
   if (cursor !== null) printer.remark(`There are more: --cursor '${cursor}'`);
 }

@@ -23,11 +23,7 @@ export interface PatienceOptions {
   readonly clock?: Clock | undefined;
 }
 
-/**
- * Says that a server is away, or back.
- * @param asking - see Asking.
- * @param isAway - which of the two.
- */
+/** Says that a server is away, or back. */
 export const remarkAway = ({ printer, url }: Asking, isAway: boolean): void =>
   printer.remark(isAway ? `The server at ${url} does not answer; waiting for it.` : 'It answers again.');
 
@@ -41,10 +37,6 @@ export class Patience {
   #seenAt = Number.NEGATIVE_INFINITY;
   #isAway = false;
 
-  /**
-   * @param asking - see Asking.
-   * @param options - see PatienceOptions.
-   */
   constructor(asking: Asking, options: PatienceOptions = {}) {
     const { url, apiKey } = asking;
     this.#asking = asking;

@@ -17,7 +17,6 @@ const PATIENCE_MS = 2_000;
 
 /**
  * The server that was named; where none was, the one at the usual address, or a new one in this process when none answers there.
- * @param asking - see Asking.
  * @throws MillraceError what `startServer` throws; where a server was named: ProblemError, and what `fetch` throws.
  */
 export async function someServer(asking: Asking): Promise<SomeServer> {

@@ -1,6 +1,5 @@
 /**
  * Does numbered pieces of work, so many at once, in order. The first failure ends it; what has begun is waited for.
- * @param count - of the pieces.
  * @param atOnce - how many at once.
  * @param work - does one; 0 is the first.
  * @throws what the first piece that failed has thrown.

@@ -19,8 +19,6 @@ export interface Measuring {
 
 /**
  * Measures how fast jobs that do nothing are accepted and done, in a group of their own. It is cancelled when that does not come to its end.
- * @param measuring - see Measuring.
- * @param size - see BenchSize.
  * @param groupId - of the group, which must be new.
  * @throws ProblemError, what `fetch` throws, the reason of the signal.
  */
@@ -60,7 +58,6 @@ export async function measureJobs(
 
 /**
  * A rate.
- * @param count - of what happened.
  * @param ms - in how long.
  */
 export const perSecond = (count: number, ms: number): number => count / (Math.max(1, ms) / 1000);

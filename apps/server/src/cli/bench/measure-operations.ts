@@ -11,7 +11,6 @@ const REFUSALS: readonly number[] = [429, 503];
 /**
  * Measures how fast operations that do nothing are answered.
  * @param measuring - see Measuring; its client must not repeat requests, which would be measured as one.
- * @param size - see BenchSize.
  * @throws ProblemError, what `fetch` throws, the reason of the signal.
  */
 export async function measureOperations(
@@ -49,7 +48,6 @@ export async function measureOperations(
 
 /**
  * The values that 50, 95 and 99 in a hundred do not exceed.
- * @param values - in any order.
  * @returns null of none.
  */
 export function percentilesOf(values: readonly number[]): OperationsMeasured['latencyMs'] {

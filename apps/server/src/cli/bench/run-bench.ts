@@ -11,7 +11,6 @@ import { showBench } from './show-bench.js';
 
 /**
  * Measures jobs and operations on some server and prints what came of it.
- * @param asking - see Asking.
  * @param size - see BenchSize; 0 leaves a part out.
  * @throws MillraceError, ProblemError: it could not be measured.
  */

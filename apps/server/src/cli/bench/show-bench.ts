@@ -14,11 +14,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { name: '', of: ({ of }) => of },
 ];
 
-/**
- * Prints what was measured for a person.
- * @param printer - of the command.
- * @param result - see BenchResult.
- */
+/** Prints what was measured for a person. */
 export function showBench(printer: Printer, { on, clients, jobs, operations }: BenchResult): void {
   const rows = [...(jobs ? jobRows(jobs) : []), ...(operations ? operationRows(operations, clients) : [])];
   printer.table(COLUMNS, rows, 'Nothing was measured: --jobs and --operations are 0.');

@@ -12,11 +12,7 @@ interface OneBatch {
   readonly batch: string;
 }
 
-/**
- * `millrace batches`: looks at runs of DAGs, ends and repeats them.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace batches`: looks at runs of DAGs, ends and repeats them. */
 export function batchesCommand(surroundings: Surroundings, end: End): Command {
   const show = asksServer<OneBatch>(
     of('show', 'Show a batch and its tasks.'),

@@ -13,11 +13,7 @@ const JOBS = 10_000;
 const OPERATIONS = 500;
 const CLIENTS = 8;
 
-/**
- * `millrace bench`: a quick look at how fast a server is.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace bench`: a quick look at how fast a server is. */
 export function benchCommand(surroundings: Surroundings, end: End): Command {
   const bench = new Command('bench')
     .description('Measure quickly how many jobs and operations a server takes.')

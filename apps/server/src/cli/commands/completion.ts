@@ -11,9 +11,7 @@ const SHELLS: Readonly<Record<string, () => Promise<(program: CommandNode) => st
 
 /**
  * `millrace completion`: prints a script with which a shell completes commands.
- * @param surroundings - see Surroundings.
  * @param _end - is not called: it ends well.
- * @param program - makes the program with all its commands.
  */
 export function completionCommand(
   { stdout }: Surroundings,

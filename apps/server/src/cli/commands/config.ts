@@ -5,7 +5,6 @@ import type { Surroundings } from '../surroundings.js';
 
 /**
  * `millrace config`: the settings that `millrace start` would have here, and where each comes from; secrets are not shown.
- * @param surroundings - see Surroundings.
  */
 export function configCommand({ env, folder, stdout }: Surroundings): Command {
   return new Command('config')

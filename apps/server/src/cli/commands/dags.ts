@@ -24,11 +24,7 @@ const COLUMNS: readonly Column<Dag>[] = [
   },
 ];
 
-/**
- * `millrace dags`: looks at DAGs, and applies one as data.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace dags`: looks at DAGs, and applies one as data. */
 export function dagsCommand(surroundings: Surroundings, end: End): Command {
   const list = new Command('list').description('List DAGs, each in the version that new batches take.');
   const apply = new Command('apply')

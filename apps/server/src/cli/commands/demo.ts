@@ -13,11 +13,7 @@ interface Options {
   readonly stop?: boolean;
 }
 
-/**
- * `millrace demo`: a workload to look at, on a server that runs or on one of its own.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace demo`: a workload to look at, on a server that runs or on one of its own. */
 export function demoCommand(surroundings: Surroundings, end: End): Command {
   const demo = new Command('demo')
     .description('Show a workload: a whale, small tenants, a failing service, a DAG, a chat.')

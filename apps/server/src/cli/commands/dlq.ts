@@ -3,11 +3,7 @@ import type { End, Surroundings } from '../surroundings.js';
 import { listCommand } from './dlq/list.js';
 import { moveCommand } from './dlq/move.js';
 
-/**
- * `millrace dlq`: looks at dead letters, sends them back, throws them away.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace dlq`: looks at dead letters, sends them back, throws them away. */
 export function dlqCommand(surroundings: Surroundings, end: End): Command {
   return new Command('dlq')
     .description('Dead letters, bulk jobs that failed for good: look at them, run them again.')

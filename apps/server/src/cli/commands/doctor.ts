@@ -17,8 +17,6 @@ interface Options {
 
 /**
  * `millrace doctor`: finds out what is wrong, and says what to do. Looks only; exits with 1 when something does not work.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
  */
 export function doctorCommand(surroundings: Surroundings, end: End): Command {
   const command = new Command('doctor')

@@ -16,11 +16,7 @@ type ShowOptions = OneGroup & { readonly result?: true };
 type WatchOptions = OneGroup & { readonly timeout?: number };
 type SealOptions = OneGroup & { readonly total?: number };
 
-/**
- * `millrace groups`: looks at groups of bulk jobs and changes them.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace groups`: looks at groups of bulk jobs and changes them. */
 export function groupsCommand(surroundings: Surroundings, end: End): Command {
   const show = of('show', 'Show a group, and what came of it when it has ended.').option(
     '--result',

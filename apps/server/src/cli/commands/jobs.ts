@@ -24,11 +24,7 @@ interface OneJob {
   readonly job: string;
 }
 
-/**
- * `millrace jobs`: looks at the jobs of a group.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace jobs`: looks at the jobs of a group. */
 export function jobsCommand(surroundings: Surroundings, end: End): Command {
   const list = ofGroup('list', 'List the jobs of a group.').addOption(
     new Option('--state <state>', 'Only those in this state.').choices(Object.keys(STATES)),

@@ -9,10 +9,7 @@ import { ERRORS } from '../../errors.js';
 import { createLog, partLog } from '../../log.js';
 import type { Surroundings } from '../surroundings.js';
 
-/**
- * `millrace migrate`: brings the tables in DATABASE_URL up to date.
- * @param surroundings - see Surroundings.
- */
+/** `millrace migrate`: brings the tables in DATABASE_URL up to date. */
 export function migrateCommand({ env, folder, stdout, stderr }: Surroundings): Command {
   return new Command('migrate')
     .description('Bring the tables in DATABASE_URL up to date; any number of processes may do so at once.')

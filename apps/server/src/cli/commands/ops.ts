@@ -31,11 +31,7 @@ interface ListOptions extends PageOptions {
   readonly deadLetters?: true;
 }
 
-/**
- * `millrace ops`: looks at operations, waits for them, cancels them.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace ops`: looks at operations, waits for them, cancels them. */
 export function opsCommand(surroundings: Surroundings, end: End): Command {
   const list = new Command('list')
     .description('List operations, the newest first.')

@@ -33,11 +33,7 @@ interface StartFlags {
   readonly again?: true;
 }
 
-/**
- * `millrace start`: serves until it is told to end.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace start`: serves until it is told to end. */
 export function startCommand(surroundings: Surroundings, end: End): Command {
   const command = new Command('start').description('Serve the API, run the work.');
   for (const { flag, path, description } of SETTINGS)

@@ -12,11 +12,7 @@ Examples:
   millrace submit group nightly --jobs jobs.ndjson --watch
   millrace submit batch settle-day --biz-key 2026-01-31 --watch`;
 
-/**
- * `millrace submit`: hands in work.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace submit`: hands in work. */
 export function submitCommand(surroundings: Surroundings, end: End): Command {
   return new Command('submit')
     .description('Hand in work: a command (op, which may be left out), a group of jobs, or a batch.')

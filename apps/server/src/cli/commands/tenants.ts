@@ -34,11 +34,7 @@ const COLUMNS: readonly Column<Share>[] = [
   { name: 'groups', of: ({ groups }) => amount(groups), isNumber: true },
 ];
 
-/**
- * `millrace tenants`: looks at what each tenant gets, and changes it.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace tenants`: looks at what each tenant gets, and changes it. */
 export function tenantsCommand(surroundings: Surroundings, end: End): Command {
   const list = new Command('list')
     .description('List tenants with their shares of what is started, the busiest first.')

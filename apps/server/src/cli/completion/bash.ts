@@ -1,10 +1,7 @@
 import { shellWord } from '../show/shell-word.js';
 import { allNodes, type CommandNode, type OptionNode, type Value } from './command-tree.js';
 
-/**
- * The script that lets bash complete a program; it needs nothing but bash, from 3.2 on.
- * @param program - its commands.
- */
+/** The script that lets bash complete a program; it needs nothing but bash, from 3.2 on. */
 export function bashScript(program: CommandNode): string {
   const nodes = allNodes(program);
   return `${[

@@ -32,11 +32,7 @@ export interface CommandNode {
 /** Names that options and arguments give to values which are files or folders. */
 const FILE_NAME = /^(file|files|folder|path|app|dataDir)$/;
 
-/**
- * The commands of a program as shells complete them; what its help hides is left out.
- * @param command - the program, or a command.
- * @param above - the names of the commands that it is below.
- */
+/** The commands of a program as shells complete them; what its help hides is left out. */
 export function commandTree(command: Command, above: readonly string[] = []): CommandNode {
   const help = command.createHelp();
   const path = [...above, command.name()];
@@ -55,10 +51,7 @@ export function commandTree(command: Command, above: readonly string[] = []): Co
   };
 }
 
-/**
- * A command and all below it.
- * @param node - the first.
- */
+/** A command and all below it. */
 export const allNodes = (node: CommandNode): readonly CommandNode[] => [
   node,
   ...node.commands.flatMap(allNodes),

@@ -1,9 +1,6 @@
 import { allNodes, type CommandNode, type OptionNode, type Value } from './command-tree.js';
 
-/**
- * The script that lets fish complete a program.
- * @param program - its commands.
- */
+/** The script that lets fish complete a program. */
 export function fishScript(program: CommandNode): string {
   const nodes = allNodes(program);
   return `${[

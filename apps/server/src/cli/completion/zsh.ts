@@ -3,7 +3,6 @@ import { allNodes, type CommandNode, type OptionNode, type Value } from './comma
 
 /**
  * The script that lets zsh complete a program, as a file `_program` of its function path or when it is sourced.
- * @param program - its commands.
  */
 export function zshScript(program: CommandNode): string {
   const { name } = program;

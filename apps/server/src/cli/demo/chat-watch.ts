@@ -16,11 +16,6 @@ export class ChatWatch {
   #following: Promise<void> | undefined;
   #facts: ChatFacts = { turns: 0, answered: 0, pieces: 0, question: '', answer: '', isStreaming: false };
 
-  /**
-   * @param client - of the server.
-   * @param run - the name of the demo.
-   * @param signal - ends the reading.
-   */
   constructor(client: ServerClient, run: string, signal: AbortSignal) {
     this.#client = client;
     this.#run = run;

@@ -14,15 +14,12 @@ export class DeadLetterCounts {
   readonly #client: ServerClient;
   readonly #counted = new Map<string, Counted>();
 
-  /** @param client - of the server. */
   constructor(client: ServerClient) {
     this.#client = client;
   }
 
   /**
    * Asks about those groups of which more jobs have failed since they were last asked about.
-   * @param groups - all of them.
-   * @param signal - ends it.
    * @throws ProblemError and what `fetch` throws.
    */
   async of(groups: readonly Group[], signal: AbortSignal): Promise<DeadLetterFacts> {

@@ -31,7 +31,6 @@ export class DemoWatch {
   readonly #chat: ChatWatch;
   readonly #begin: number;
 
-  /** @param watched - see WatchedDemo. */
   constructor(watched: WatchedDemo) {
     this.#watched = watched;
     const { client, demo, clock, signal } = watched;
@@ -42,10 +41,7 @@ export class DemoWatch {
     this.#begin = clock.monotonicMs() - ageMs;
   }
 
-  /**
-   * What has changed since the last look without asking: the time, and the answer that is being streamed.
-   * @param facts - of the last look.
-   */
+  /** What has changed since the last look without asking: the time, and the answer that is being streamed. */
   freshened(facts: DemoFacts): DemoFacts {
     return { ...facts, elapsedMs: this.#elapsedMs(), chat: this.#chat.facts };
   }

@@ -16,7 +16,6 @@ export class LiveScreen implements Disposable {
 
   /**
    * Hides the cursor.
-   * @param screen - a terminal.
    * @param events - of the process: however it ends, the cursor comes back.
    */
   constructor(screen: Screen, events: ProcessEvents) {

@@ -11,7 +11,6 @@ export interface Paper {
 /**
  * A text that fits.
  * @param text - without colours.
- * @param width - in characters.
  */
 export function cut(text: string, width: number): string {
   return width <= 0 ? '' : shortened(text, width);
@@ -23,7 +22,6 @@ const BREAK = /(?<!\d)\s+|(?<=\d)\s+(?!(?:%|ms|s|min|h|d)(?![\w%]))/;
 /**
  * A text in lines, broken between words; words that are too long are broken anywhere.
  * @param text - without colours.
- * @param given - the width of a line, in characters.
  */
 export function wrapped(text: string, given: number): readonly string[] {
   const width = Math.max(1, given);

@@ -12,8 +12,6 @@ const ANSWER_LINES = 2;
 
 /**
  * A demo at one moment, as lines of a terminal: none is wider than the paper, and they are fewer than its rows.
- * @param facts - what is known.
- * @param given - see Paper.
  */
 export function pictureOf(facts: DemoFacts, given: Paper): readonly string[] {
   const paper = { ...given, columns: Math.min(given.columns, COLUMNS_MAX) };

@@ -27,7 +27,6 @@ const STOP_PATIENCE_MS = 5_000;
 
 /**
  * Runs a demo on some server and shows it until it is over; interrupted, it is ended there too.
- * @param asking - see Asking.
  * @param wish - how long, how much, how many.
  * @throws MillraceError, ProblemError: it could not run.
  */
@@ -84,10 +83,7 @@ async function watched(asking: Asking, { client, url }: SomeServer, demo: Demo):
   }
 }
 
-/**
- * What was ended with a demo, in a sentence.
- * @param stopped - as the server tells it.
- */
+/** What was ended with a demo, in a sentence. */
 export function stoppedText({ groups, batches, operations }: AnswerOf<'stopDemo'>): string {
   if (groups + batches + operations === 0) return 'There was nothing of a demo to end.';
   const what = [

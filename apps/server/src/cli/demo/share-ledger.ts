@@ -43,7 +43,6 @@ export class ShareLedger {
 
   /**
    * What a tenant got so far.
-   * @param id - of the tenant.
    * @returns null for one that has not wanted anything from one look to the next.
    */
   of(id: string): Shares | null {
@@ -52,7 +51,6 @@ export class ShareLedger {
 
   /**
    * What a tenant got in the last looks.
-   * @param id - of the tenant.
    * @returns null for one that has wanted nothing then.
    */
   recent(id: string): Shares | null {

@@ -18,10 +18,7 @@ const ROWS = 24;
 /** Between two lines where there is no terminal. */
 const LINE_EVERY_MS = 5_000;
 
-/**
- * A picture that moves on a terminal, a line now and then elsewhere.
- * @param surroundings - see Surroundings.
- */
+/** A picture that moves on a terminal, a line now and then elsewhere. */
 export function liveView({ stderr, env, events }: Surroundings): LiveView {
   if (!isTerminal(stderr, env)) return spoken((line) => void stderr.write(`${safeText(line)}\n`));
   const colours = pico.createColors(hasColours(stderr, env));
@@ -48,10 +45,7 @@ function spoken(say: (line: string) => void): LiveView {
   };
 }
 
-/**
- * A demo at one moment, in a line.
- * @param facts - what is known.
- */
+/** A demo at one moment, in a line. */
 function lineOf({ elapsedMs, tenants, batches, operations, chat, deadLetters }: DemoFacts): string {
   const jobs = (kinds: readonly string[]) => {
     const own = tenants.filter(({ kind }) => kinds.includes(kind));

@@ -23,12 +23,7 @@ const LEGEND =
   'first start, all done: after the submission of a group, of half of its groups.';
 const INDENT = 2;
 
-/**
- * Prints what came of a demo for a person.
- * @param printer - of the command.
- * @param summary - see DemoSummary.
- * @param columns - of the screen.
- */
+/** Prints what came of a demo for a person. */
 export function showSummary(printer: Printer, summary: DemoSummary, columns: number): void {
   printer.table(COLUMNS, summary.tenants, 'It has brought no jobs.');
   printer.line('');

@@ -43,7 +43,6 @@ export interface DemoSummary {
 
 /**
  * What came of a demo.
- * @param facts - the last that are known.
  * @param ownServer - whether the server was the command's own.
  */
 export function summaryOf(facts: DemoFacts, ownServer: boolean): DemoSummary {

@@ -4,10 +4,7 @@ import { things } from '../show/shortened.js';
 import type { DemoFacts, TenantFacts } from './facts.js';
 import { spreadOf } from './spread.js';
 
-/**
- * What a demo has shown, in sentences; nothing is said of what did not happen.
- * @param facts - the last that are known.
- */
+/** What a demo has shown, in sentences; nothing is said of what did not happen. */
 export function takeaways(facts: DemoFacts): readonly string[] {
   const whale = facts.tenants.find(({ kind }) => kind === 'whale');
   return [

@@ -8,17 +8,10 @@ type Group = AnswerOf<'getGroup'>;
 /** States that a group stays in. */
 const ENDS: readonly Group['status'][] = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
-/**
- * Whether a group has ended.
- * @param group - as the server tells it.
- */
+/** Whether a group has ended. */
 export const hasEnded = ({ status }: Pick<Group, 'status'>): boolean => ENDS.includes(status);
 
-/**
- * How the tenants of a demo fare: the whale first, then the small ones, then the others.
- * @param groups - of the demo.
- * @param ledger - what they got so far.
- */
+/** How the tenants of a demo fare: the whale first, then the small ones, then the others. */
 export function tenantFacts(groups: readonly Group[], ledger: ShareLedger): readonly TenantFacts[] {
   const byTenant = new Map<string, Group[]>();
   for (const group of groups) byTenant.set(group.tenant, [...(byTenant.get(group.tenant) ?? []), group]);
@@ -62,8 +55,6 @@ function timesOf({ createdAt, startedAt, endedAt, status }: Group): GroupTimes {
 
 /**
  * How the service that the demo calls holds it back.
- * @param congestion - as the server tells it.
- * @param groups - of the demo.
  * @returns null before the first call.
  */
 export function serviceFacts(

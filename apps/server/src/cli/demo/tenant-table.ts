@@ -25,8 +25,6 @@ interface Widths {
 
 /**
  * A line for each tenant, below a head: how far its jobs are, and its share against what is fair; that of now, in the end that of all.
- * @param facts - what is known.
- * @param paper - see Paper.
  * @param linesMax - with the head; those who bring least are told together.
  */
 export function tenantTable(

@@ -8,7 +8,6 @@ type Operation = AnswerOf<'listOperations'>['items'][number];
 
 /**
  * What became of the batches of a demo.
- * @param batches - all of them.
  * @param newest - the details of the newest; undefined: there is none.
  */
 export function batchFacts(batches: readonly Batch[], newest: BatchDetails | undefined): BatchFacts {
@@ -46,10 +45,7 @@ function stepsOf({ tasks, edges }: BatchDetails): readonly (readonly StepFacts[]
   );
 }
 
-/**
- * What became of the operations of a demo.
- * @param operations - all of them.
- */
+/** What became of the operations of a demo. */
 export function operationFacts(operations: readonly Operation[]): OperationFacts {
   const completed = operations.filter(({ state }) => state === 'COMPLETED');
   const failed = operations.filter(({ state }) => state === 'FAILED').length;

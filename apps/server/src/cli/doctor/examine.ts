@@ -31,7 +31,6 @@ export interface Examination {
 
 /**
  * Looks at this machine and at a running server. Changes nothing, and every look has its time limit.
- * @param examination - see Examination.
  * @returns findings as they come, without secrets; one that both sides show is told once.
  * @throws the signal's reason.
  */

@@ -20,13 +20,7 @@ export interface FindingMore {
   readonly action?: string | null | undefined;
 }
 
-/**
- * Makes a finding.
- * @param level - see Level.
- * @param check - what was looked at.
- * @param title - a sentence.
- * @param more - what was seen, what to do.
- */
+/** Makes a finding. */
 export const finding = (level: Level, check: string, title: string, more: FindingMore = {}): Finding => ({
   level,
   check,

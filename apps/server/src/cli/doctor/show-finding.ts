@@ -8,12 +8,7 @@ const HEADINGS = { machine: 'This machine', server: 'The server' } as const;
 const LEVEL_WIDTH = 'failure'.length;
 const INDENT = ' '.repeat(LEVEL_WIDTH + 2);
 
-/**
- * The lines that show a finding; with a heading when it is the first of its side.
- * @param found - what was found.
- * @param before - the finding that was shown before it.
- * @param colours - of the terminal.
- */
+/** The lines that show a finding; with a heading when it is the first of its side. */
 export function linesOf(
   found: SidedFinding,
   before: SidedFinding | undefined,
@@ -29,10 +24,7 @@ export function linesOf(
   ];
 }
 
-/**
- * What to remember of it all.
- * @param findings - all of them.
- */
+/** What to remember of it all. */
 export function verdictOf(findings: readonly SidedFinding[]): string {
   const count = (level: Level) => findings.filter((one) => one.level === level).length;
   const [failures, warnings] = [count('failure'), count('warning')];

@@ -29,8 +29,6 @@ const FRAME_CHARACTERS = 1 + 1 + '100 %'.length + 2;
 
 /**
  * A bar on one line, no wider than the terminal where that is possible: first the bar gives way, then the note, down to 30 characters.
- * @param bar - see DrawnBar.
- * @param place - see BarPlace.
  */
 export function drawnBar({ label, progress, note }: DrawnBar, place: BarPlace): string {
   const labelWidth = Math.min(LABEL_CHARACTERS_MAX, Math.max(place.labelCharacters, label.length));

@@ -22,16 +22,12 @@ export class Printer {
   readonly #surroundings: Surroundings;
   readonly colours: Colours;
 
-  /** @param surroundings - see Surroundings. */
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings;
     this.colours = pico.createColors(hasColours(surroundings.stdout, surroundings.env));
   }
 
-  /**
-   * One line of data.
-   * @param text - made safe here; colours would be lost.
-   */
+  /** One line of data. */
   line(text: string): void {
     this.#write(safeText(text));
   }
@@ -57,8 +53,6 @@ export class Printer {
 
   /**
    * Rows below each other, or a sentence when there are none.
-   * @param columns - of the table.
-   * @param rows - what is shown.
    * @param none - said instead of an empty table.
    */
   table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], none: string): void {
@@ -82,10 +76,7 @@ export class Printer {
     for (const line of table.toString().split('\n')) this.#write(line.trimEnd());
   }
 
-  /**
-   * Something for a person only, beside the data.
-   * @param text - made safe here.
-   */
+  /** Something for a person only, beside the data. */
   remark(text: string): void {
     this.#surroundings.stderr.write(`${safeText(text)}\n`);
   }

@@ -25,7 +25,6 @@ export class ProgressBars implements Disposable {
   readonly #labels = new Map<string, string>();
   #isDrawn = false;
 
-  /** @param surroundings - see Surroundings. */
   constructor({ stderr, env }: Surroundings) {
     if (!isTerminal(stderr, env)) return;
     const { green } = pico.createColors(hasColours(stderr, env));
@@ -56,7 +55,6 @@ export class ProgressBars implements Disposable {
 
   /**
    * Shows a bar, or how far it is now.
-   * @param id - of the bar.
    * @param state - see BarState; the label and the note are made safe here.
    */
   set(id: string, { label, done, total, note }: BarState): void {
@@ -70,10 +68,7 @@ export class ProgressBars implements Disposable {
     bar.update(done, texts);
   }
 
-  /**
-   * Takes a bar away.
-   * @param id - of the bar.
-   */
+  /** Takes a bar away. */
   remove(id: string): void {
     const bar = this.#bars.get(id);
     if (!bar) return;

@@ -1,6 +1,5 @@
 /**
  * A text cut where it would fill a table; `--json` has the whole.
- * @param text - anything.
  * @param most - characters, the one that stands for the rest among them.
  */
 export const shortened = (text: string, most: number): string =>

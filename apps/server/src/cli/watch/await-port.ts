@@ -17,7 +17,6 @@ export interface AwaitPort {
 /**
  * Starts a server as soon as its port is free: whoever stops another server does not edit a file to be served.
  * @param start - finds first whether the port is in use, before it opens anything.
- * @param needs - see AwaitPort.
  * @throws the signal's reason; what the start throws, unless it is that the port is in use.
  */
 export async function awaitPort<T>(start: () => Promise<T>, needs: AwaitPort): Promise<T> {

@@ -6,7 +6,6 @@ export const ABSENT = 'absent';
 
 /**
  * What stands for the content of a file: the same for the same content, whenever it was written.
- * @param file - its path.
  * @returns ABSENT when there is nothing to read.
  */
 export function fingerprintOf(file: string): string {

@@ -25,15 +25,11 @@ export class FolderWatch {
   readonly #hints: FolderHints;
   readonly #watched = new Map<string, Watched>();
 
-  /** @param hints - see FolderHints. */
   constructor(hints: FolderHints) {
     this.#hints = hints;
   }
 
-  /**
-   * Watches for these files and no others; called again after a hint, since folders come and go.
-   * @param files - their paths.
-   */
+  /** Watches for these files and no others; called again after a hint, since folders come and go. */
   follow(files: readonly string[]): void {
     const wanted = namesByFolder(files);
     for (const folder of this.#watched.keys()) if (!wanted.has(folder)) this.#forget(folder);

@@ -15,22 +15,15 @@ export interface ToSupervisor {
   /**
    * Tells of files, and from the first time on of all that are imported, those so far too. A server that cannot be configured tells of
    * none, so that nobody waits for one of them to change.
-   * @param files - besides what is imported.
    */
   watch(files: readonly string[]): void;
-  /**
-   * Tells that the server answers.
-   * @param losesJobs - whether its end loses bulk jobs.
-   */
+  /** Tells that the server answers. */
   serves(losesJobs: boolean): void;
   /** Waits until everything has been told: the process may end then. */
   flush(): Promise<void>;
 }
 
-/**
- * Makes this process report to the supervisor that has started it, and end with it.
- * @param clock - limits the flush.
- */
+/** Makes this process report to the supervisor that has started it, and end with it. */
 export function joinSupervisor(clock: Clock): ToSupervisor {
   // It was killed before this: nobody would be told of it any more.
   if (!process.connected) process.exit(EXIT.FAILED);

@@ -5,8 +5,6 @@ import type { ToSupervisor } from './join-supervisor.js';
 
 /**
  * Loads an application and watches the modules that it runs on threads: threads import them out of sight.
- * @param file - its path.
- * @param supervisor - is told of the modules.
  * @throws MillraceError `APP_INVALID`.
  */
 export async function loadWatched(file: string, supervisor: ToSupervisor): Promise<App> {

@@ -18,10 +18,7 @@ const ORPHAN_LOOK_MS = 500;
 let port: MessagePort | undefined;
 const seen = new Set<string>();
 
-/**
- * Begins to report; Node calls it on the thread of the module loader.
- * @param data - see HookData.
- */
+/** Begins to report; Node calls it on the thread of the module loader. */
 export function initialize(data: HookData): void {
   port = data.port;
   port.on('message', () => port?.postMessage(FLUSHED));
@@ -37,12 +34,7 @@ function endWithSupervisor({ supervisorPid, endLimitMs }: HookData): void {
   }, ORPHAN_LOOK_MS);
 }
 
-/**
- * Reports which file an import leads to, and changes nothing; Node calls it for every import.
- * @param specifier - what is imported.
- * @param context - by whom.
- * @param nextResolve - finds it.
- */
+/** Reports which file an import leads to, and changes nothing; Node calls it for every import. */
 export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
   try {
     const found = await nextResolve(specifier, context);

@@ -12,7 +12,6 @@ export const FLUSHED = 'flushed';
 
 /**
  * Reads a message of a supervised server.
- * @param message - anything: the application shares the channel.
  * @returns undefined when it is no report.
  */
 export function readReport(message: unknown): Report | undefined {
@@ -25,6 +24,5 @@ export function readReport(message: unknown): Report | undefined {
 
 /**
  * Whether people edit a file: what is installed changes by installing, after which nobody expects a running server to follow.
- * @param file - its path.
  */
 export const isEdited = (file: string): boolean => !file.split(sep).includes('node_modules');

@@ -12,10 +12,6 @@ export class Settling {
   #since: number | undefined;
   #cancel: CancelTimer = () => {};
 
-  /**
-   * @param clock - whose time counts.
-   * @param settled - looks.
-   */
   constructor(clock: Clock, settled: () => void) {
     this.#clock = clock;
     this.#settled = settled;

@@ -19,8 +19,6 @@ type SupervisorSurroundings = Pick<Surroundings, 'env' | 'folder' | 'stderr' | '
 /**
  * Runs a server in a process of its own, and another in its place whenever one of its files has changed, until a signal.
  * @param args - of `millrace`, for a server that joins its supervisor.
- * @param surroundings - see Surroundings.
- * @param clock - whose time counts.
  * @returns the exit code of the last server.
  */
 export function supervise(

@@ -74,11 +74,7 @@ export const isLimited = (phase: Phase): boolean =>
 
 const RUNNING: Phase = { at: 'running', losesJobs: false };
 
-/**
- * What a supervisor does about what happens.
- * @param phase - where it stands.
- * @param happening - what it learns.
- */
+/** What a supervisor does about what happens. */
 export function stepOf(phase: Phase, happening: Happening): Step {
   switch (happening.what) {
     case 'serves':

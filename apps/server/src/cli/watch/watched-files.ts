@@ -29,8 +29,6 @@ export class WatchedFiles {
 
   /**
    * The server loads a file.
-   * @param file - its path.
-   * @param fingerprint - of what it loads.
    * @returns false when it is one too many, and is not watched.
    */
   loads(file: string, fingerprint: string): boolean {
@@ -39,10 +37,7 @@ export class WatchedFiles {
     return true;
   }
 
-  /**
-   * Finds the files that hold something else than the server has loaded; each change is found once.
-   * @param look - the fingerprint of a file now.
-   */
+  /** Finds the files that hold something else than the server has loaded; each change is found once. */
   changed(look: (file: string) => string): readonly string[] {
     const changed: string[] = [];
     for (const [file, loaded] of this.#loaded) {

@@ -7,8 +7,6 @@ const RESULTS_SHOWN = 10;
 
 /**
  * What the tasks of a batch gave that nothing waits for; none while it runs, and where nobody will see it.
- * @param asking - see Asking.
- * @param details - of the batch.
  * @throws ProblemError when the server refuses; what `fetch` throws.
  */
 export async function resultsOf(asking: Asking, details: BatchDetails): Promise<readonly TaskResult[]> {

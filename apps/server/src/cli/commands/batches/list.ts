@@ -33,11 +33,7 @@ interface Options extends PageOptions {
   readonly tenant?: string;
 }
 
-/**
- * `millrace batches list`.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace batches list`. */
 export function listCommand(surroundings: Surroundings, end: End): Command {
   const list = new Command('list')
     .description('List batches, the newest first.')

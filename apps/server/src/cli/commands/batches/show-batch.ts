@@ -35,12 +35,7 @@ const RESULT_COLUMNS: readonly Column<TaskResult>[] = [
   { name: 'result', of: ({ result }) => shortened(JSON.stringify(result), RESULT_CHARACTERS_MAX) },
 ];
 
-/**
- * Prints a batch and its tasks, each behind what it waits for.
- * @param printer - of the command.
- * @param details - as the server has sent them.
- * @param results - of its last tasks.
- */
+/** Prints a batch and its tasks, each behind what it waits for. */
 export function showBatch(
   printer: Printer,
   details: BatchDetails,
@@ -72,10 +67,7 @@ export function showBatch(
     printer.remark(`Shown are ${amount(tasks.length)} of ${things(batch.taskCount, 'task')}.`);
 }
 
-/**
- * How many tasks are in which state: `3 done, 1 failed`.
- * @param counts - of the batch.
- */
+/** How many tasks are in which state: `3 done, 1 failed`. */
 export const countsText = (counts: BatchDetails['counts']): string =>
   Object.entries(counts)
     .filter(([, count]) => count > 0)

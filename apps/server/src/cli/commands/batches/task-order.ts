@@ -5,7 +5,6 @@ interface Ordered {
 
 /**
  * Tasks so that each stands behind what it waits for, otherwise as they are given.
- * @param tasks - of a batch.
  * @param edges - [from, to]: the second waits for the first. Ends that are not among the tasks are left out of account.
  */
 export function inOrderOfTheDag<Task extends Ordered>(
@@ -34,12 +33,7 @@ export function inOrderOfTheDag<Task extends Ordered>(
   return [...ordered, ...tasks.filter((task) => !ordered.has(task))];
 }
 
-/**
- * Puts a value among those of a key.
- * @param lists - by key.
- * @param key - of the list.
- * @param value - goes to its end.
- */
+/** Puts a value among those of a key. */
 export function add(lists: Map<string, string[]>, key: string, value: string): void {
   const list = lists.get(key);
   if (list) list.push(value);

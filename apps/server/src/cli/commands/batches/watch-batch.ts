@@ -21,9 +21,6 @@ export interface WatchOptions {
 
 /**
  * Waits for the end of a batch, with a bar where somebody can see it, then prints it.
- * @param asking - see Asking.
- * @param batchId - which batch.
- * @param options - see WatchOptions.
  * @returns the exit code: 0 when the batch is DONE, 1 when it has ended in another way, or not in time.
  * @throws ProblemError when the server refuses; what `fetch` throws when it stays away; the signal's reason when the user interrupts.
  */

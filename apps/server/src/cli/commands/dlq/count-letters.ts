@@ -16,8 +16,6 @@ const PAGES_MAX = 500;
 
 /**
  * How many dead letters there are now.
- * @param asking - see Asking.
- * @param selection - which.
  * @returns undefined when they are too many to be counted from here.
  */
 export async function countLetters(asking: Asking, selection: Selection): Promise<number | undefined> {

@@ -11,7 +11,6 @@ export const LETTER_IDS_MAX = 200;
 
 /**
  * Reads the ids of dead letters as `dlq list` shows them: `group/job`, or `tenant/group/job`.
- * @param text - with commas between them.
  * @throws InvalidArgumentError where one of them is none, or there are too many.
  */
 export function letterIds(text: string): readonly LetterId[] {
@@ -27,8 +26,5 @@ export function letterIds(text: string): readonly LetterId[] {
   return once;
 }
 
-/**
- * How a dead letter is written in a command.
- * @param id - of the letter.
- */
+/** How a dead letter is written in a command. */
 export const letterName = ({ groupId, jobId }: LetterId): string => `${groupId}/${jobId}`;

@@ -37,11 +37,7 @@ const CAUSE_COLUMNS: readonly Column<Cause>[] = [
   { name: 'such as', of: ({ sample }) => shortened(sample.message, ERROR_CHARACTERS_MAX) },
 ];
 
-/**
- * `millrace dlq list`.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace dlq list`. */
 export function listCommand(surroundings: Surroundings, end: End): Command {
   const list = new Command('list')
     .description('List dead letters, the newest first; or their causes, the most frequent first.')

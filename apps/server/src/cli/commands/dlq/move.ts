@@ -35,12 +35,7 @@ const WORDS = {
   },
 } as const satisfies Record<Move, unknown>;
 
-/**
- * `millrace dlq redrive` or `millrace dlq purge`.
- * @param move - which of the two.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace dlq redrive` or `millrace dlq purge`. */
 export function moveCommand(move: Move, surroundings: Surroundings, end: End): Command {
   const ways = [
     new Option('--ids <ids>', 'These, as `dlq list` shows them: group/job,group/job.').argParser(letterIds),

@@ -10,9 +10,6 @@ export const standsStill = ({ endedAt, progress: { pending, inFlight } }: Group)
 
 /**
  * What the first waiting job of a group waits for; undefined when none waits any more.
- * @param client - asks, twice.
- * @param groupId - which group.
- * @param signal - ends it.
  * @throws ProblemError when the server refuses; what `fetch` throws.
  */
 export async function explainFirstWaiting(
@@ -35,10 +32,7 @@ export async function explainFirstWaiting(
   }
 }
 
-/**
- * What a job waits for, on one line; undefined when nothing holds it back.
- * @param explanation - of the job.
- */
+/** What a job waits for, on one line; undefined when nothing holds it back. */
 export function waitsFor({ gates }: AnswerOf<'explainJob'>): string | undefined {
   if (gates.length === 0) return undefined;
   // What passes by itself is no reason where something else does not.

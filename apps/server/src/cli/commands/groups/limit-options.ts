@@ -18,7 +18,6 @@ const PRIORITIES = ['high', 'normal', 'low'];
 
 /**
  * Lets a command take weight and limits of a group.
- * @param command - gets the options.
  * @param isChange - of a group that is there: `none` takes a limit away.
  */
 export function limitOptions(command: Command, isChange: boolean): Command {
@@ -42,10 +41,7 @@ export function limitOptions(command: Command, isChange: boolean): Command {
     );
 }
 
-/**
- * What the options say, as a request has it: null takes a limit away.
- * @param options - as they were given.
- */
+/** What the options say, as a request has it: null takes a limit away. */
 export function givenLimits(options: LimitOptions): RequestOf<'changeGroup'>['body'] {
   const { weight, priority: priorityLevel, rps, burst, concurrency, timeoutMs, deadline } = options;
   return {
@@ -66,18 +62,12 @@ interface Limits {
   readonly concurrency: number | null;
 }
 
-/**
- * Limits in words; none for none.
- * @param limits - see Limits.
- */
+/** Limits in words; none for none. */
 export const limitTexts = ({ rps, burst, concurrency }: Limits): readonly string[] => [
   ...(rps === null ? [] : [`${amount(rps)} per second`]),
   ...(burst === null ? [] : [`bursts of ${amount(burst)}`]),
   ...(concurrency === null ? [] : [`${amount(concurrency)} at once`]),
 ];
 
-/**
- * An option as a request has it: null takes a limit away.
- * @param value - as it was given.
- */
+/** An option as a request has it: null takes a limit away. */
 export const nullFor = <T>(value: T | 'none'): T | null => (value === 'none' ? null : value);

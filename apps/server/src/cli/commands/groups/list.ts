@@ -35,11 +35,7 @@ const COLUMNS: readonly Column<Group>[] = [
   { name: 'created', of: ({ createdAt }) => moment(createdAt) },
 ];
 
-/**
- * `millrace groups list`.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace groups list`. */
 export function listCommand(surroundings: Surroundings, end: End): Command {
   const list = new Command('list')
     .description('List groups, the newest first.')

@@ -31,8 +31,6 @@ export const statusOf = ({ status, paused, sealed, endedAt }: Group): string =>
 
 /**
  * Prints a group: how it is defined, how far it is, and what came of it.
- * @param printer - of the command.
- * @param group - as the server has sent it.
  * @param more - `result`: of its last round, where that has ended; `waitsFor`: what its jobs wait for, where none of them runs.
  */
 export function showGroup(printer: Printer, group: Group, more: MoreOfGroup = {}): void {
@@ -79,11 +77,7 @@ const FAILED_JOBS: readonly Column<FailedJob>[] = [
   { name: 'message', of: ({ message }) => shortened(message, MESSAGE_CHARACTERS_MAX) },
 ];
 
-/**
- * Prints what came of a group.
- * @param printer - of the command.
- * @param result - as the server has sent it.
- */
+/** Prints what came of a group. */
 export function showResult(printer: Printer, result: GroupResult): void {
   const { code, message, data, durations, failedByCode, failedJobs, resultsDropped } = result;
   const codes = Object.entries(failedByCode).sort(([, one], [, other]) => other - one);

@@ -31,9 +31,6 @@ export interface WatchOptions {
 
 /**
  * Waits for the end of a group, with a bar where somebody can see it, then prints the group and its result.
- * @param asking - see Asking.
- * @param groupId - which group.
- * @param options - see WatchOptions.
  * @returns the exit code: 0 when the group is COMPLETED, 1 when it has ended in another way, or not in time.
  * @throws ProblemError when the server refuses; what `fetch` throws when it stays away; the signal's reason when the user interrupts.
  */
@@ -52,11 +49,7 @@ export async function watchGroup(
   return group.status === 'COMPLETED' ? EXIT.DONE : EXIT.FAILED;
 }
 
-/**
- * What came of a group; undefined while it has not ended, and where nobody will see it.
- * @param asking - see Asking.
- * @param group - as it was seen.
- */
+/** What came of a group; undefined while it has not ended, and where nobody will see it. */
 export async function resultOf(asking: Asking, group: Group): Promise<GroupResult | undefined> {
   if (asking.isJson || !ENDS.includes(group.status)) return undefined;
   const { client, signal } = asking;

@@ -15,10 +15,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** Details tell such times themselves, in milliseconds. */
 const LONG_MS = 1_000;
 
-/**
- * Why a job does not run and until when, in sentences.
- * @param explanation - as the server has sent it.
- */
+/** Why a job does not run and until when, in sentences. */
 export function explanationLines({ job, gate, gates, etaMs }: Explanation): readonly string[] {
   const subject = `Job ${job.id} of group ${job.groupId} is ${job.status}`;
   if (gate === 'DONE') return [`${subject}: it has ended, and will not run again by itself.`];

@@ -34,11 +34,7 @@ const TRY_COLUMNS: readonly Column<FailedTry>[] = [
   { name: 'message', of: ({ message }) => shortened(message, MESSAGE_CHARACTERS_MAX) },
 ];
 
-/**
- * Prints a job.
- * @param printer - of the command.
- * @param job - as the server has sent it.
- */
+/** Prints a job. */
 export function showJob(printer: Printer, job: AnswerOf<'getJob'>): void {
   printer.fields({
     job: job.id,

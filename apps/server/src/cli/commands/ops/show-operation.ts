@@ -24,11 +24,7 @@ export const OPERATION_COLUMNS: readonly Column<Operation>[] = [
   },
 ];
 
-/**
- * Prints an operation.
- * @param printer - of the command.
- * @param operation - as the server has sent it.
- */
+/** Prints an operation. */
 export function showOperation(printer: Printer, operation: Operation): void {
   const { outcome, backing } = operation;
   printer.fields({
@@ -51,7 +47,6 @@ export function showOperation(printer: Printer, operation: Operation): void {
 
 /**
  * What came of an operation, as fields.
- * @param state - of the operation.
  * @param outcome - null: there is none yet.
  */
 export function outcomeFields(state: Operation['state'], outcome: Operation['outcome']) {

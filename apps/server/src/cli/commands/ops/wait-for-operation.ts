@@ -18,9 +18,6 @@ export interface WaitOptions {
 
 /**
  * Waits for the end of an operation, then prints it.
- * @param asking - see Asking.
- * @param opId - which operation.
- * @param options - see WaitOptions.
  * @returns the exit code: 0 when the operation is COMPLETED, 1 when it has FAILED or the time was up.
  * @throws ProblemError when the server refuses; what `fetch` throws when it stays away; the signal's reason when the user interrupts.
  */

@@ -15,11 +15,7 @@ interface BatchOptions extends PayloadOptions {
   readonly watch?: true;
 }
 
-/**
- * `millrace submit batch`.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace submit batch`. */
 export function batchCommand(surroundings: Surroundings, end: End): Command {
   const batch = new Command('batch')
     .description('Start a batch, a run of a DAG.')

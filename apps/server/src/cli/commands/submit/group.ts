@@ -33,11 +33,7 @@ Examples:
 A line of jobs.ndjson:
   {"id":"j1","processorType":"demo.work","payload":{"ms":100}}`;
 
-/**
- * `millrace submit group`.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace submit group`. */
 export function groupCommand(surroundings: Surroundings, end: End): Command {
   const group = new Command('group')
     .description('Submit a group of bulk jobs: from a file, however large, or the same job many times.')

@@ -13,10 +13,7 @@ export class HandedTypes {
   readonly #types = new Set<string>();
   #rest = '';
 
-  /**
-   * Looks at a piece of the body.
-   * @param piece - the next; lines may be cut by it.
-   */
+  /** Looks at a piece of the body. */
   take(piece: string | Uint8Array): void {
     const text = typeof piece === 'string' ? piece : this.#decoder.write(Buffer.from(piece));
     const lines = (this.#rest + text).split('\n');

@@ -55,7 +55,6 @@ export async function readLines({ command, surroundings }: Asking, file: string)
 
 /**
  * The same job, many times.
- * @param job - what each is.
  * @param count - how many.
  */
 export function madeLines(job: object, count: number): JobLines {

@@ -20,11 +20,7 @@ interface OpOptions extends PayloadOptions {
 
 /** `DOMAIN.EVENT`; what names may hold, the server checks. */
 const COMMAND = /^([^.]+)\.([^.]+)$/;
-/**
- * `millrace submit op`.
- * @param surroundings - see Surroundings.
- * @param end - takes the exit code.
- */
+/** `millrace submit op`. */
 export function opCommand(surroundings: Surroundings, end: End): Command {
   const op = new Command('op')
     .description('Submit a command to the front door. The exit code is 1 when its work has failed.')

@@ -25,7 +25,6 @@ export const payloadOptions = (command: Command): Command =>
 /**
  * The payload that was given; undefined for none.
  * @param asking - see Asking. The command ends with a usage error where the file has no JSON.
- * @param options - of the command.
  */
 export const givenPayload = async (asking: Asking, options: PayloadOptions): Promise<unknown> =>
   options.payloadFile === undefined ? options.payload?.value : givenJson(asking, options.payloadFile);

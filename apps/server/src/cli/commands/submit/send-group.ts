@@ -29,7 +29,6 @@ const BAR_BYTES_MIN = BYTES_PER_MB;
 /**
  * Sends a group and its jobs while they are read, with a bar where somebody can see it.
  * @param asking - see Asking. The command ends with a usage error when the jobs cannot be read.
- * @param sent - see SentGroup.
  * @throws AdvisedError with how to go on; ProblemError when nothing was stored.
  */
 export async function sendGroup(asking: Asking, sent: SentGroup): Promise<AnswerOf<'submitGroup'>> {

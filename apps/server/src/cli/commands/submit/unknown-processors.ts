@@ -7,8 +7,6 @@ const KNOWN_TOLD = 5;
 
 /**
  * Says which processors nobody has: their jobs are kept, and would wait in silence.
- * @param asking - see Asking.
- * @param types - that jobs were handed in for.
  * @throws the signal's reason when the user interrupts.
  */
 export async function warnOfUnknown(asking: Asking, types: readonly string[]): Promise<void> {

@@ -8,11 +8,7 @@ import { type Finding, finding } from '../finding.js';
 /** How long a module may take to load. */
 const LOAD_MS = 10_000;
 
-/**
- * Loads the application as a server would, and starts nothing of it.
- * @param file - its path.
- * @param clock - times the loading.
- */
+/** Loads the application as a server would, and starts nothing of it. */
 export async function lookAtApp(file: string, clock: Clock): Promise<readonly Finding[]> {
   try {
     const given = await within(clock, LOAD_MS, loadApp(file));

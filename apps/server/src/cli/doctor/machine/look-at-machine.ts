@@ -22,10 +22,6 @@ export const lookAtNode = (): Finding => judgeNode(process.versions.node, ENGINE
 
 /**
  * Looks at everything that a server would need that is started here. All of it at once: one that is away costs its time only once.
- * @param config - the settings that it would have.
- * @param surroundings - the folder that relative paths are meant from.
- * @param clock - of this machine.
- * @param signal - ends the waiting.
  * @returns findings as they come, always in the same order.
  * @throws the signal's reason.
  */

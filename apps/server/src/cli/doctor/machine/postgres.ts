@@ -11,12 +11,7 @@ import { type ClockOffset, clockOffset } from '../rules/clocks.js';
 import { judgePostgres, type PostgresFacts } from '../rules/postgres.js';
 import { ANSWER_MS, type BackendLook } from './backend-look.js';
 
-/**
- * Looks at the PostgreSQL of DATABASE_URL; changes nothing.
- * @param config - all settings.
- * @param url - where it is.
- * @param clock - of this machine.
- */
+/** Looks at the PostgreSQL of DATABASE_URL; changes nothing. */
 export async function lookAtPostgres(config: ServerConfig, url: string, clock: Clock): Promise<BackendLook> {
   const limits = { callTimeoutMs: ANSWER_MS, connectTimeoutMs: ANSWER_MS, poolSize: 1 };
   const applicationName = 'millrace-doctor';

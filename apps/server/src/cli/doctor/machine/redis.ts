@@ -7,11 +7,7 @@ import { clockOffset } from '../rules/clocks.js';
 import { judgeRedis, readInfo } from '../rules/redis.js';
 import { ANSWER_MS, type BackendLook } from './backend-look.js';
 
-/**
- * Looks at the Redis of REDIS_URL.
- * @param url - where it is.
- * @param clock - of this machine.
- */
+/** Looks at the Redis of REDIS_URL. */
 export async function lookAtRedis(url: string, clock: Clock): Promise<BackendLook> {
   const limits = { callTimeoutMs: ANSWER_MS, connectTimeoutMs: ANSWER_MS };
   await using redis = new RedisConnection({ url, connectionName: 'millrace-doctor', ...limits });

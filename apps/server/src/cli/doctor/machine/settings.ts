@@ -17,11 +17,7 @@ export interface SettingsLook {
   readonly config: ServerConfig | undefined;
 }
 
-/**
- * Looks at the settings that `millrace start` would have here.
- * @param surroundings - the environment and the folder.
- * @param file - of settings, where one is named.
- */
+/** Looks at the settings that `millrace start` would have here. */
 export async function lookAtSettings(
   { env, folder }: Pick<Surroundings, 'env' | 'folder'>,
   file: string | undefined,

@@ -34,7 +34,6 @@ function loadOf({ queues: [before, now], apartMs }: Pick<ServerFacts, 'queues' |
 
 /**
  * How many workers are needed for work that waits for others: rate × mean seconds per job.
- * @param load - see Load.
  * @returns undefined when nobody can say how long a job takes.
  */
 export const neededWorkers = ({ arrivingPerSecond, meanSeconds }: Load): number | undefined =>

@@ -26,7 +26,6 @@ export interface ClockOffset {
 
 /**
  * How far a clock is from this machine's. However long the answer took, the other clock was read between the question and the answer.
- * @param look - see ClockLook.
  */
 export const clockOffset = ({ of, askedAt, answeredAt, told, coarseMs }: ClockLook): ClockOffset => ({
   of,

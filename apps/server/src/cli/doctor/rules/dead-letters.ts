@@ -28,7 +28,6 @@ export type DeadLetterFacts = Pick<
 
 /**
  * Case 4: jobs give up.
- * @param facts - the queues, the last minutes, causes.
  * @returns undefined when there are no dead letters.
  */
 export function judgeDeadLetters(facts: DeadLetterFacts): Finding | undefined {

@@ -19,7 +19,6 @@ export type MemoryFacts = Pick<ServerFacts, 'instances' | 'isEmbedded' | 'payloa
 
 /**
  * Case 5: the memory of an instance grows, or is nearly full.
- * @param facts - the instances, and how large payloads are.
  * @returns of the instance that will end first; undefined when none will.
  */
 export function judgeGrowingMemory(facts: MemoryFacts): Finding | undefined {

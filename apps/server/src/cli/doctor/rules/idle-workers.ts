@@ -11,10 +11,7 @@ const CHECK = 'case.idle-workers';
 /** Somebody wanted it so, or it opens by itself. */
 const EXPECTED = ['PAUSED', 'BACK_OFF'];
 
-/**
- * Jobs that wait.
- * @param queues - at one moment.
- */
+/** Jobs that wait. */
 export const waitingJobs = ({ lane, ready, nonReady }: Queues): number => lane + ready + nonReady;
 
 /**

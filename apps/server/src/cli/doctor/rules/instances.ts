@@ -26,10 +26,7 @@ export function judgeInstances({
 
 type Instances = ServerFacts['instances'];
 
-/**
- * Names, the first of them.
- * @param texts - all names.
- */
+/** Names, the first of them. */
 export const named = (texts: readonly string[]): string =>
   [
     ...texts.slice(0, NAMED_MAX),

@@ -29,11 +29,7 @@ export interface ConnectionNeed {
   readonly instances: number;
 }
 
-/**
- * Judges a PostgreSQL that answers.
- * @param facts - see PostgresFacts.
- * @param need - connections of all instances.
- */
+/** Judges a PostgreSQL that answers. */
 export function judgePostgres(facts: PostgresFacts, need: ConnectionNeed): readonly Finding[] {
   const first = facts.isStandby
     ? finding('failure', 'postgres.role', 'DATABASE_URL names a standby, which takes no writes', {

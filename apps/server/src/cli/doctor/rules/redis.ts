@@ -24,10 +24,7 @@ export interface RedisFacts {
 export const readInfo = (text: string): Readonly<Record<string, string>> =>
   Object.fromEntries([...text.matchAll(/^([a-z_0-9]+):(.*?)\r?$/gm)].map(([, name, value]) => [name, value]));
 
-/**
- * Judges a Redis that answers.
- * @param facts - see RedisFacts.
- */
+/** Judges a Redis that answers. */
 export function judgeRedis({ info, fsync }: RedisFacts): readonly Finding[] {
   if (!info)
     return [

@@ -4,7 +4,6 @@ import type { ServerFacts } from '../facts.js';
 /**
  * The command that scales every instance that runs jobs, at once and until it is restarted.
  * @param facts - which server, and whether it is asked with a key.
- * @param workerCount - of each.
  */
 export function scaleCommand(
   { url, hasKey }: Pick<ServerFacts, 'url' | 'hasKey'>,

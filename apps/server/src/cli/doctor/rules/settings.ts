@@ -19,10 +19,7 @@ export interface TunedSettings {
   readonly exitMs: number;
 }
 
-/**
- * Judges settings that are plainly out of range; what is in range is not told.
- * @param settings - see TunedSettings.
- */
+/** Judges settings that are plainly out of range; what is in range is not told. */
 export function judgeTuning(settings: TunedSettings): readonly Finding[] {
   return [
     judgeWorkers(settings),

@@ -10,7 +10,6 @@ export type ShutdownFacts = Pick<ServerFacts, 'instances' | 'running' | 'nowMs'>
 
 /**
  * Case 6: an instance does not end within its grace period, or would not.
- * @param facts - the instances, and what runs.
  * @returns undefined when all of them end in time.
  */
 export function judgeSlowShutdown(facts: ShutdownFacts): Finding | undefined {

@@ -19,7 +19,6 @@ export function isOlder(version: string, oldest: string): boolean {
 
 /**
  * Whether this Node can run Millrace.
- * @param version - of Node.
  * @param wanted - as package.json says it: `>=20.19`.
  */
 export const judgeNode = (version: string, wanted: string): Finding =>

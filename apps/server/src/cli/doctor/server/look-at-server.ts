@@ -35,7 +35,6 @@ export interface ServerLook {
 
 /**
  * Looks at a running server through its API; changes nothing.
- * @param look - see ServerLook.
  * @returns findings as they come.
  * @throws the signal's reason.
  */

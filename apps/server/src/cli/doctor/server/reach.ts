@@ -37,7 +37,6 @@ export interface ReachOptions {
 
 /**
  * Asks a server whether it is ready.
- * @param options - see ReachOptions.
  * @throws the signal's reason.
  */
 export async function reach({ url, apiKey, clock, signal }: ReachOptions): Promise<Reached> {

@@ -34,7 +34,6 @@ export interface ReadFacts {
 
 /**
  * Reads everything that the rules judge. What the server cannot tell is left out.
- * @param source - see FactsSource.
  * @throws ProblemError when the queues cannot be read; what `fetch` throws; the signal's reason.
  */
 export async function readFacts(source: FactsSource): Promise<ReadFacts> {

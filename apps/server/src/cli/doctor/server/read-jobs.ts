@@ -19,7 +19,6 @@ export interface JobsSource {
 
 /**
  * Looks at some jobs of the groups that have the most of them: what those that wait are waiting for, how long those that run have run.
- * @param source - see JobsSource.
  * @param groups - that have not ended.
  */
 export async function readJobs(
