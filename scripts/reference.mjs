@@ -194,7 +194,7 @@ const EVERYWHERE = {
   logger: 'Where log lines go; nowhere unless given.',
 };
 /** What hands on its one argument, each of its members optional. */
-const WRAPPERS = new Set(['GivenOptions', 'Section', 'Partial', 'Readonly']);
+const WRAPPERS = new Set(['PartialOptions', 'Section', 'Partial', 'Readonly']);
 
 const files = new Map();
 function sourceOf(path) {

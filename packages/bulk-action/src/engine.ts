@@ -10,7 +10,7 @@ import {
   silentLogger,
   systemClock,
   systemRng,
-  within,
+  withDeadline,
 } from '@millrace/foundation';
 import { type Aggregator, AggregatorRegistry } from './aggregator.js';
 import { AggregatorService } from './aggregator-service.js';
@@ -146,7 +146,7 @@ export class BulkActionEngine implements Service {
     try {
       await Promise.all([this.pool.stop(), this.held.stop()]);
     } finally {
-      const closed = within(
+      const closed = withDeadline(
         this.clock,
         this.config.workerPool.abortGraceMs,
         this.processors.close(this.#log),

@@ -3,14 +3,14 @@ import {
   booleanOption,
   durationOption,
   functionOption,
-  groupOption,
   integerOption,
   numberOption,
-  type OptionRelation,
+  type OptionConstraint,
   type OptionRule,
   type OptionRules,
   oneOfOption,
   resolveOptions,
+  sectionOption,
 } from '@millrace/foundation';
 import type {
   AggregatorConfig,
@@ -187,7 +187,7 @@ const RULES = {
   shards: integerOption({ min: 1, max: 1024 }),
   resources: resourcesOption,
   keepResults: booleanOption(),
-  limits: groupOption<LimitsConfig>({
+  limits: sectionOption<LimitsConfig>({
     payloadBytesMax: positive,
     costMax: integerOption({ min: 1, max: 1_000_000 }),
     queuedJobsMax: count,
@@ -196,17 +196,17 @@ const RULES = {
     groupResultBytesMax: positive,
     jobRetentionMs: durationOption(),
   }),
-  fairQueue: groupOption<FairQueueConfig>({
+  fairQueue: sectionOption<FairQueueConfig>({
     charge: anyOption(oneOfOption('job', 'time'), functionOption()),
     alpha: numberOption({ min: 0, max: 100 }),
     maxShare: numberOption({ min: 0.001, max: 1 }),
-    priorityWeights: groupOption<FairQueueConfig['priorityWeights']>({
+    priorityWeights: sectionOption<FairQueueConfig['priorityWeights']>({
       high: weight,
       normal: weight,
       low: weight,
     }),
   }),
-  backpressure: groupOption<BackpressureConfig>({
+  backpressure: sectionOption<BackpressureConfig>({
     globalRps: numberOption({ min: 0, max: 1_000_000 }),
     burst: positive,
     readyQueueMaxSize: positive,
@@ -216,14 +216,14 @@ const RULES = {
     defaultBackoffMs: durationOption(),
     maxBackoffMs: durationOption(),
   }),
-  congestion: groupOption<CongestionConfig>({
+  congestion: sectionOption<CongestionConfig>({
     enabled: booleanOption(),
     initialRps: numberOption({ min: 0 }),
     baseBackoffMs: durationOption(),
     maxBackoffMs: durationOption(),
     statsRetentionMs: durationOption(),
   }),
-  workerPool: groupOption<WorkerPoolConfig>({
+  workerPool: sectionOption<WorkerPoolConfig>({
     enabled: booleanOption(),
     workerCount: integerOption({ min: 0, max: 100_000 }),
     fetchIntervalMs: durationOption({ min: 1 }),
@@ -234,11 +234,11 @@ const RULES = {
     maxRetryCount: count,
     shutdownGracePeriodMs: durationOption(),
   }),
-  aggregator: groupOption<AggregatorConfig>({
+  aggregator: sectionOption<AggregatorConfig>({
     failedDetailsMaxCount: count,
     resultRetentionMs: durationOption(),
   }),
-  watcher: groupOption<WatcherConfig>({
+  watcher: sectionOption<WatcherConfig>({
     intervalMs: durationOption({ min: 1 }),
     groupTimeoutMs: durationOption({ min: 1 }),
     staleGroupThresholdMs: durationOption({ min: 1 }),
@@ -246,7 +246,7 @@ const RULES = {
     lockRetryCount: count,
     lockRetryDelayMs: durationOption(),
   }),
-  reliableQueue: groupOption<ReliableQueueConfig>({
+  reliableQueue: sectionOption<ReliableQueueConfig>({
     ackTimeoutMs: durationOption({ min: 3 }),
     orphanRecoveryIntervalMs: durationOption({ min: 1 }),
     orphanRecoveryBatchSize: positive,
@@ -256,7 +256,7 @@ const RULES = {
   }),
 };
 
-const RELATIONS: readonly OptionRelation<ResolvedBulkActionConfig>[] = [
+const RELATIONS: readonly OptionConstraint<ResolvedBulkActionConfig>[] = [
   {
     option: 'backpressure',
     expected: 'such that defaultBackoffMs ≤ maxBackoffMs',

@@ -2,7 +2,6 @@ import {
   anyOption,
   ERRORS as FOUNDATION_ERRORS,
   functionOption,
-  groupOption,
   integerOption,
   type Logger,
   numberOption,
@@ -11,6 +10,7 @@ import {
   printable,
   type RetryPolicy,
   resolveOptions,
+  sectionOption,
   textOption,
   type WorkContext,
 } from '@millrace/foundation';
@@ -171,7 +171,7 @@ const SPEC: OptionSpec<Pick<JobProcessor, 'resource' | 'retry'>> = {
   defaults: {},
   rules: {
     resource: textOption(),
-    retry: groupOption<RetryPolicy>({
+    retry: sectionOption<RetryPolicy>({
       retries: integerOption({ min: 0 }),
       backoff: anyOption(oneOfOption('exponential', 'linear'), functionOption()),
       jitter: numberOption({ min: 0, max: 1 }),

@@ -22,20 +22,20 @@ export {
   booleanOption,
   durationOption,
   functionOption,
-  groupOption,
   integerOption,
   numberOption,
   objectOption,
   oneOfOption,
+  sectionOption,
   textOption,
 } from './option-rules.js';
 export {
   type CompleteOptions,
-  type GivenOptions,
-  type OptionRelation,
+  type OptionConstraint,
   type OptionRule,
   type OptionRules,
   type OptionSpec,
+  type PartialOptions,
   resolveOptions,
 } from './options.js';
 export { Repeating, type RepeatingOptions } from './repeating.js';
@@ -56,5 +56,5 @@ export {
   type WorkContext,
   type WorkError,
 } from './vocabulary.js';
-export { LATE, within } from './within.js';
+export { TIMED_OUT, withDeadline } from './with-deadline.js';
 export { toWorkError } from './work-error.js';

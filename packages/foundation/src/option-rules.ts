@@ -87,7 +87,7 @@ export const anyOption = (...rules: readonly OptionRule[]): OptionRule => ({
 });
 
 /** A group of options with rules of its own. */
-export const groupOption = <T extends object>(inside: OptionRules<T>): OptionRule => ({
+export const sectionOption = <T extends object>(inside: OptionRules<T>): OptionRule => ({
   expected: 'an object',
   accepts: () => true,
   inside,

@@ -14,7 +14,7 @@ export interface OptionRule {
 export type OptionRules<T extends object> = Readonly<Record<keyof T, OptionRule>>;
 
 /** Something that must hold between options, such as `renewEveryMs < leaseMs`. */
-export interface OptionRelation<T extends object> {
+export interface OptionConstraint<T extends object> {
   readonly option: keyof T & string;
   readonly expected: string;
   holds(resolved: T): boolean;
@@ -27,16 +27,16 @@ export interface OptionSpec<T extends object> {
   /** The defaults; a key that is missing here has none and stays undefined. */
   readonly defaults: Partial<T>;
   readonly rules: OptionRules<T>;
-  readonly relations?: readonly OptionRelation<T>[];
+  readonly relations?: readonly OptionConstraint<T>[];
 }
 
 /** The same options with every key optional, at every depth of option groups. */
-export type GivenOptions<T> = {
+export type PartialOptions<T> = {
   readonly [K in keyof T]?:
     | (T[K] extends (...args: never) => unknown
         ? T[K]
         : T[K] extends object
-          ? GivenOptions<T[K]> | T[K]
+          ? PartialOptions<T[K]> | T[K]
           : T[K])
     | undefined;
 };
@@ -53,7 +53,10 @@ export type CompleteOptions<T, LeftOut extends keyof T = never> = T & {
  * @returns the resolved options, frozen at every level.
  * @throws MillraceError `OPTION_INVALID` (expected and given value) or `OPTION_UNKNOWN` (with the nearest known key).
  */
-export function resolveOptions<T extends object>(spec: OptionSpec<T>, given?: GivenOptions<T>): Readonly<T> {
+export function resolveOptions<T extends object>(
+  spec: OptionSpec<T>,
+  given?: PartialOptions<T>,
+): Readonly<T> {
   const { owner, defaults, rules, relations = [] } = spec;
   const resolved = resolveGroup(owner, '', defaults, rules, given ?? {}) as T;
   for (const { option, expected, holds } of relations) {

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.js';
-import { within } from './within.js';
+import { withDeadline } from './with-deadline.js';
 
 /** What a look at a store works with. */
 export interface StoreLookEnvironment<T> {
@@ -30,7 +30,7 @@ export class StoreLook<T> {
   async read(): Promise<T | undefined> {
     const { clock, waitMs } = this.#environment;
     this.#underWay ??= this.#look();
-    await within(clock, waitMs, this.#underWay);
+    await withDeadline(clock, waitMs, this.#underWay);
     return this.#seen;
   }
 

@@ -4,14 +4,14 @@ import {
   booleanOption,
   durationOption,
   functionOption,
-  type GivenOptions,
-  groupOption,
   integerOption,
   numberOption,
   type OptionSpec,
   objectOption,
   oneOfOption,
+  type PartialOptions,
   resolveOptions,
+  sectionOption,
   textOption,
 } from '../src/index.js';
 
@@ -53,9 +53,9 @@ const SPEC: OptionSpec<Resolved> = {
     onEnd: functionOption(),
     store: objectOption('a store', 'get', 'set'),
     backoff: anyOption(oneOfOption('exponential', 'linear'), functionOption()),
-    congestion: groupOption({
+    congestion: sectionOption({
       baseBackoffMs: durationOption(),
-      floor: groupOption({ rate: numberOption({ min: 0 }) }),
+      floor: sectionOption({ rate: numberOption({ min: 0 }) }),
     }),
   },
   relations: [
@@ -67,7 +67,7 @@ const SPEC: OptionSpec<Resolved> = {
   ],
 };
 
-const resolve = (given?: unknown) => resolveOptions(SPEC, given as GivenOptions<Resolved>);
+const resolve = (given?: unknown) => resolveOptions(SPEC, given as PartialOptions<Resolved>);
 
 describe('resolveOptions', () => {
   it('gives the defaults when nothing is given, and leaves out what has none', () => {

@@ -1,4 +1,4 @@
-import { type CancelTimer, LATE, sleep, toWorkError, within } from '@millrace/foundation';
+import { type CancelTimer, sleep, TIMED_OUT, toWorkError, withDeadline } from '@millrace/foundation';
 import { routeOf } from './check-command.js';
 import { ERRORS } from './errors.js';
 import type { OrchestratorEvents } from './events.js';
@@ -115,12 +115,12 @@ export class Attempts {
   /** Lets tries end within the grace period, then tells them to stop and gives back what is left. */
   async stop(): Promise<void> {
     const { clock, gracePeriodMs, logger } = this.#options;
-    if ((await within(clock, gracePeriodMs * (1 - STOPPING_SHARE), this.#held.idle())) === LATE) {
+    if ((await withDeadline(clock, gracePeriodMs * (1 - STOPPING_SHARE), this.#held.idle())) === TIMED_OUT) {
       const reason = instanceEnds();
       for (const run of this.#held.all()) run.controller.abort(reason);
       const halfMs = (gracePeriodMs * STOPPING_SHARE) / 2;
-      if ((await within(clock, halfMs, this.#held.idle())) === LATE)
-        await within(clock, halfMs, this.#giveBack());
+      if ((await withDeadline(clock, halfMs, this.#held.idle())) === TIMED_OUT)
+        await withDeadline(clock, halfMs, this.#giveBack());
       if (this.#held.size > 0)
         logger.warn(
           { operations: this.#held.size },

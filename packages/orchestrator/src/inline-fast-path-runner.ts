@@ -1,11 +1,11 @@
 import {
   ERRORS as FOUNDATION_ERRORS,
-  LATE,
   MillraceError,
   NO_TENANT,
   printable,
+  TIMED_OUT,
   traceIdOf,
-  within,
+  withDeadline,
 } from '@millrace/foundation';
 import { BudgetWatch } from './budget-watch.js';
 import { type CheckedCommand, checkCommand, routeOf } from './check-command.js';
@@ -148,8 +148,8 @@ export class InlineFastPathRunner implements Orchestrator {
     const leftMs = Math.max(1, this.#leftMs(call));
     const storing = store.runs.accept(operation, leftMs);
     try {
-      const answer = await within(clock, leftMs, storing);
-      if (answer !== LATE) return answer;
+      const answer = await withDeadline(clock, leftMs, storing);
+      if (answer !== TIMED_OUT) return answer;
     } catch (error) {
       executor.withdraw?.(envelope.opId);
       if (ERRORS.is(error, 'STORE_FULL')) throw error;

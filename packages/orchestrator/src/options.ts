@@ -2,8 +2,6 @@ import {
   booleanOption,
   type Clock,
   durationOption,
-  type GivenOptions,
-  groupOption,
   integerOption,
   type Logger,
   numberOption,
@@ -11,9 +9,11 @@ import {
   type OptionSpec,
   objectOption,
   oneOfOption,
+  type PartialOptions,
   processName,
   type Rng,
   resolveOptions,
+  sectionOption,
   silentLogger,
   systemClock,
   systemRng,
@@ -108,8 +108,8 @@ export type OrchestratorOptions = Pick<ResolvedOrchestratorOptions, 'executor' |
     | ResolvedOrchestratorOptions[K]
     | undefined;
 } & {
-  readonly timeBudget?: GivenOptions<TimeBudgetOptions> | undefined;
-  readonly worker?: GivenOptions<WorkerOptions> | undefined;
+  readonly timeBudget?: PartialOptions<TimeBudgetOptions> | undefined;
+  readonly worker?: PartialOptions<WorkerOptions> | undefined;
 };
 
 const DAY_MS = 86_400_000;
@@ -172,7 +172,7 @@ const SPEC: OptionSpec<ResolvedOrchestratorOptions> = {
   rules: {
     executor: objectOption('an Executor', 'execute', 'getState', 'getOutcome'),
     store: objectOption('an OperationStore', 'runs', 'repairs', 'views', 'notices'),
-    timeBudget: groupOption<TimeBudgetOptions>({ minMs: duration, maxMs: duration, defaultMs: duration }),
+    timeBudget: sectionOption<TimeBudgetOptions>({ minMs: duration, maxMs: duration, defaultMs: duration }),
     pollingIntervalMs: duration,
     idempotency: oneOfOption('attach', 'strict'),
     idempotencyTtlMs: durationOption({ min: 1, max: KEPT_MAX_MS }),
@@ -183,7 +183,7 @@ const SPEC: OptionSpec<ResolvedOrchestratorOptions> = {
     leaseMs: durationOption({ min: 100, max: DAY_MS }),
     heartbeatMs: duration,
     refusalsMax: integerOption({ min: 1, max: 1_000_000 }),
-    worker: groupOption<WorkerOptions>({
+    worker: sectionOption<WorkerOptions>({
       enabled: booleanOption(),
       pollIntervalMs: duration,
       batchSize: integerOption({ min: 1, max: 1_000 }),
@@ -231,5 +231,5 @@ export function resolveOrchestratorOptions(given: OrchestratorOptions): Resolved
     rng,
     heartbeatMs: given.heartbeatMs ?? Math.max(1, Math.floor(leaseMs / 3)),
     owner: given.owner ?? `${processName()}/${rng.integer(0, 2 ** 32 - 1).toString(36)}`,
-  } as GivenOptions<ResolvedOrchestratorOptions>);
+  } as PartialOptions<ResolvedOrchestratorOptions>);
 }

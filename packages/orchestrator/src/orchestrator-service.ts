@@ -1,4 +1,10 @@
-import { type CancelTimer, Lifecycle, type Service, type ServiceState, within } from '@millrace/foundation';
+import {
+  type CancelTimer,
+  Lifecycle,
+  type Service,
+  type ServiceState,
+  withDeadline,
+} from '@millrace/foundation';
 import type { OrchestratorEvents } from './events.js';
 import { Finalizer } from './finalizer.js';
 import { InlineFastPathRunner } from './inline-fast-path-runner.js';
@@ -103,7 +109,7 @@ export class OrchestratorService implements Orchestrator, Service {
     await this.#parts.stop();
     // Whatever the store does: what a loop has not finished, another instance does.
     const rest = loops.then(() => store.stop());
-    await within(clock, Math.max(gracePeriodMs * REST_SHARE, REST_MIN_MS), rest);
+    await withDeadline(clock, Math.max(gracePeriodMs * REST_SHARE, REST_MIN_MS), rest);
   }
 
   /** The poll would find it too, a little later. */

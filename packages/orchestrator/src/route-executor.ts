@@ -1,9 +1,9 @@
 import {
   type Clock,
-  type GivenOptions,
   type Logger,
   type OptionSpec,
   objectOption,
+  type PartialOptions,
   type Rng,
   resolveOptions,
   silentLogger,
@@ -27,7 +27,7 @@ import { type InlineTry, RunInline } from './run-inline.js';
 import type { OperationState } from './states.js';
 
 /** What a RouteExecutor is made of. */
-export type RouteExecutorOptions = GivenOptions<TryOptions> & {
+export type RouteExecutorOptions = PartialOptions<TryOptions> & {
   /** Made by `defineRoutes`, or the same without. */
   readonly routes: Routes;
   /** Parts that take commands over: `BulkBacking`, `BatchBacking`. */

@@ -1,4 +1,4 @@
-import { Lifecycle, type Service, type ServiceState, within } from '@millrace/foundation';
+import { Lifecycle, type Service, type ServiceState, withDeadline } from '@millrace/foundation';
 import { AppliedWatch } from './applied-watch.js';
 import { type BatchEndListener, BatchListeners } from './batch-listeners.js';
 import { Batches } from './batches.js';
@@ -192,7 +192,7 @@ export class Outbox implements Service {
     // Whatever the database does: what is not counted now, another instance or the next start counts.
     const counted = poll ? [this.#sweeper.stop(), this.#folder.stop(), this.#wakeUps.stop()] : [];
     const rest = Promise.allSettled([quiet, this.#presence.stop(), ...counted]);
-    await within(clock, Math.max(gracePeriodMs * REST_SHARE, REST_MIN_MS), rest);
+    await withDeadline(clock, Math.max(gracePeriodMs * REST_SHARE, REST_MIN_MS), rest);
   }
 }
 

@@ -1,4 +1,4 @@
-import { LATE, Lifecycle, type Service, sleep, within } from '@millrace/foundation';
+import { Lifecycle, type Service, sleep, TIMED_OUT, withDeadline } from '@millrace/foundation';
 import { Claims } from './claims.js';
 import { type ResolvedOutboxOptions, workerIdOf } from './options.js';
 import type { ClaimedTask, TaskStore } from './postgres/task-store.js';
@@ -111,9 +111,9 @@ export class Poller implements Service {
     this.wake();
     this.#unlisten();
     const ended = this.#loop.then(() => this.#idle());
-    if ((await within(clock, gracePeriodMs * (1 - GIVING_BACK_SHARE), ended)) === LATE) {
+    if ((await withDeadline(clock, gracePeriodMs * (1 - GIVING_BACK_SHARE), ended)) === TIMED_OUT) {
       this.#claims.abortAll();
-      const isEnded = (await within(clock, gracePeriodMs * GIVING_BACK_SHARE, ended)) !== LATE;
+      const isEnded = (await withDeadline(clock, gracePeriodMs * GIVING_BACK_SHARE, ended)) !== TIMED_OUT;
       if (!isEnded && this.#claims.size > 0)
         logger.warn({ tasks: this.#claims.size }, 'Tasks could not be given back; their leases will end');
     }

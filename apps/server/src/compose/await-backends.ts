@@ -1,11 +1,11 @@
 import {
   type Clock,
-  LATE,
   type Logger,
   MillraceError,
   sleep,
+  TIMED_OUT,
   toWorkError,
-  within,
+  withDeadline,
 } from '@millrace/foundation';
 import type { Database } from '@millrace/postgres';
 import type { ServerConfig } from '../config/model.js';
@@ -89,7 +89,7 @@ async function connected(
       const leftMs = deadline - clock.monotonicMs();
       if (leftMs <= 0) throw unusable(`${last} (waited ${config.startWaitMs} ms)`);
       try {
-        if ((await within(clock, leftMs, unlessAborted(connect(), signal))) !== LATE) return;
+        if ((await withDeadline(clock, leftMs, unlessAborted(connect(), signal))) !== TIMED_OUT) return;
       } catch (error) {
         signal?.throwIfAborted();
         last = rootReason(error);

@@ -1,4 +1,4 @@
-import { type CancelTimer, within } from '@millrace/foundation';
+import { type CancelTimer, withDeadline } from '@millrace/foundation';
 import { OrchestratorService } from '@millrace/orchestrator/nestjs';
 import { Outbox } from '@millrace/outbox';
 import { Hints, hintChannel } from '@millrace/postgres';
@@ -61,7 +61,7 @@ export class ChangeAnnouncer implements OnApplicationBootstrap, OnApplicationShu
     for (const end of this.#unlisten) end();
     this.#cancel?.();
     // A database that is away must not hold up a stop.
-    await within(this.#parts.clock, STOP_MS, this.#hints.stop());
+    await withDeadline(this.#parts.clock, STOP_MS, this.#hints.stop());
   }
 
   #note(change: Change): void {

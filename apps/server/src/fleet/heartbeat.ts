@@ -1,5 +1,5 @@
 import { BulkActionEngine } from '@millrace/bulk-action/nestjs';
-import { Repeating, systemRng, toWorkError, within } from '@millrace/foundation';
+import { Repeating, systemRng, toWorkError, withDeadline } from '@millrace/foundation';
 import { Hints, hintChannel } from '@millrace/postgres';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
@@ -60,7 +60,7 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
       if (hint === SCALED) this.#beating.now();
     });
     this.#beating.start();
-    await within(this.#parts.clock, FIRST_BEAT_MS, this.#firstBeat);
+    await withDeadline(this.#parts.clock, FIRST_BEAT_MS, this.#firstBeat);
   }
 
   /** Tells all instances that somebody has scaled. */
@@ -70,7 +70,7 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
 
   /** Runs when everything has ended. */
   async onApplicationShutdown(): Promise<void> {
-    await within(this.#parts.clock, LAST_WORDS_MS, this.#end());
+    await withDeadline(this.#parts.clock, LAST_WORDS_MS, this.#end());
   }
 
   async #beat(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { GroupView } from '@millrace/bulk-action';
 import { BulkActionService } from '@millrace/bulk-action/nestjs';
-import { Repeating, systemRng, toWorkError, within } from '@millrace/foundation';
+import { Repeating, systemRng, toWorkError, withDeadline } from '@millrace/foundation';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { DatabaseTime } from './database-time.js';
@@ -55,7 +55,7 @@ export class ProgressRecorder implements OnApplicationBootstrap, OnModuleDestroy
 
   /** Runs before the engines end. */
   async onModuleDestroy(): Promise<void> {
-    await within(this.#parts.clock, STOP_MS, this.#looking.stop());
+    await withDeadline(this.#parts.clock, STOP_MS, this.#looking.stop());
   }
 
   /** Looks at the groups, and writes down those that have changed. */

@@ -1,4 +1,4 @@
-import { type CancelTimer, toWorkError, within } from '@millrace/foundation';
+import { type CancelTimer, toWorkError, withDeadline } from '@millrace/foundation';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { DatabaseTime } from './database-time.js';
@@ -54,7 +54,7 @@ export class StatsRecorder implements OnApplicationBootstrap, OnApplicationShutd
   async onApplicationShutdown(): Promise<void> {
     this.#isStopped = true;
     this.#cancel?.();
-    await within(this.#parts.clock, LAST_WORDS_MS, this.#end());
+    await withDeadline(this.#parts.clock, LAST_WORDS_MS, this.#end());
   }
 
   /** Counts what was done since the look before, and writes it to the slot that ends about now. */

@@ -1,6 +1,6 @@
 import { BulkActionService } from '@millrace/bulk-action/nestjs';
 import type { StatPoint } from '@millrace/contract';
-import { type Clock, LATE, within } from '@millrace/foundation';
+import { type Clock, TIMED_OUT, withDeadline } from '@millrace/foundation';
 import { Operations } from '@millrace/orchestrator/nestjs';
 import { Batches } from '@millrace/outbox';
 import { Inject, Injectable } from '@nestjs/common';
@@ -75,8 +75,8 @@ class Look<T> {
 
   async read(): Promise<T | null> {
     this.#underWay ??= this.#look();
-    const seen = await within(this.#clock, LOOK_MS, this.#underWay);
-    return seen === LATE ? null : seen;
+    const seen = await withDeadline(this.#clock, LOOK_MS, this.#underWay);
+    return seen === TIMED_OUT ? null : seen;
   }
 
   async #look(): Promise<T | null> {

@@ -1,4 +1,4 @@
-import { type Clock, Repeating, systemRng, within } from '@millrace/foundation';
+import { type Clock, Repeating, systemRng, withDeadline } from '@millrace/foundation';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { AuditStore } from './audit-store.js';
@@ -45,7 +45,7 @@ export class Upkeep implements OnApplicationBootstrap, OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     // A database that is away must not hold up a stop.
-    await within(this.#clock, STOP_MS, this.#pruning.stop());
+    await withDeadline(this.#clock, STOP_MS, this.#pruning.stop());
   }
 
   /** Removes what is too old, as much as is done at a time. */

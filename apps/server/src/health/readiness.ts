@@ -1,5 +1,5 @@
 import type { HealthBody, HealthCheck } from '@millrace/contract';
-import { LATE, toWorkError, within } from '@millrace/foundation';
+import { TIMED_OUT, toWorkError, withDeadline } from '@millrace/foundation';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { type Backend, CHECK_MS } from './backend.js';
@@ -50,8 +50,8 @@ export class Readiness implements OnApplicationShutdown {
   async #checked(backend: Backend): Promise<HealthCheck> {
     const { name } = backend;
     try {
-      const answer = await within(this.#parts.clock, CHECK_MS, this.#ask(backend));
-      if (answer === LATE) return this.#noted(name, { wrong: `No answer within ${CHECK_MS} ms` });
+      const answer = await withDeadline(this.#parts.clock, CHECK_MS, this.#ask(backend));
+      if (answer === TIMED_OUT) return this.#noted(name, { wrong: `No answer within ${CHECK_MS} ms` });
       return this.#noted(name, { note: answer });
     } catch (error) {
       return this.#noted(name, { wrong: toWorkError(error).message.replaceAll(CREDENTIALS, '//***@') });

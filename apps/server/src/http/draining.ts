@@ -1,4 +1,4 @@
-import { type Clock, within } from '@millrace/foundation';
+import { type Clock, withDeadline } from '@millrace/foundation';
 import type { FastifyReply } from 'fastify';
 import { ERRORS } from '../errors.js';
 
@@ -58,6 +58,6 @@ export class Draining {
     const empty = new Promise<void>((resolve) => {
       this.#whenEmpty = resolve;
     });
-    await within(this.#clock, waitMs, empty);
+    await withDeadline(this.#clock, waitMs, empty);
   }
 }

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { type Clock, LATE, type Logger, within } from '@millrace/foundation';
+import { type Clock, type Logger, TIMED_OUT, withDeadline } from '@millrace/foundation';
 import type { FastifyReply } from 'fastify';
 
 /** One event of a stream. */
@@ -72,10 +72,10 @@ async function writeAll(raw: ServerResponse, events: AsyncIterator<SentEvent>, c
   if (!(await written(raw, OPENED))) return;
   let next = events.next();
   for (;;) {
-    const step = await within(clock, KEEP_ALIVE_MS, next);
-    if (step !== LATE && step.done) return;
-    if (!(await written(raw, step === LATE ? KEEP_ALIVE : eventText(step.value)))) return;
-    if (step !== LATE) next = events.next();
+    const step = await withDeadline(clock, KEEP_ALIVE_MS, next);
+    if (step !== TIMED_OUT && step.done) return;
+    if (!(await written(raw, step === TIMED_OUT ? KEEP_ALIVE : eventText(step.value)))) return;
+    if (step !== TIMED_OUT) next = events.next();
   }
 }
 

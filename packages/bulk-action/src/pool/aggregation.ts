@@ -1,4 +1,4 @@
-import { Lifecycle, type Rng, type Service, within } from '@millrace/foundation';
+import { Lifecycle, type Rng, type Service, withDeadline } from '@millrace/foundation';
 import type { Aggregation } from '../aggregation.js';
 import type { AggregatorRegistry } from '../aggregator.js';
 import { Bell } from './bell.js';
@@ -72,7 +72,7 @@ export class AggregationRunner implements Service {
   async #close(): Promise<void> {
     this.#endListening();
     await this.#loop.stop();
-    await within(this.#environment.clock, STOP_GRACE_MS, this.#allEnded());
+    await withDeadline(this.#environment.clock, STOP_GRACE_MS, this.#allEnded());
     for (const run of this.#runs.keys()) run.stop();
     await this.#allEnded();
     report(this.#environment.log, 'info', {}, 'AggregationRunner stopped');

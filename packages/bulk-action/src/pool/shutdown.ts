@@ -1,4 +1,10 @@
-import { ERRORS as FOUNDATION_ERRORS, LATE, type Service, toWorkError, within } from '@millrace/foundation';
+import {
+  ERRORS as FOUNDATION_ERRORS,
+  type Service,
+  TIMED_OUT,
+  toWorkError,
+  withDeadline,
+} from '@millrace/foundation';
 import type { LeaseRef } from '../lease.js';
 import { WorkerState } from '../states.js';
 import type { Crew } from './crew.js';
@@ -40,11 +46,11 @@ export async function shutDown(parts: ShutdownParts): Promise<void> {
   const workersStopped = crew.stop();
   const { shutdownGracePeriodMs } = config.workerPool;
   const keptMs = Math.min(STORE_BUDGET_MS, STORE_PART * shutdownGracePeriodMs);
-  const inTime = await within(clock, shutdownGracePeriodMs - keptMs, workersStopped);
+  const inTime = await withDeadline(clock, shutdownGracePeriodMs - keptMs, workersStopped);
   const endsAtMs = clock.monotonicMs() + Math.max(STORE_LEAST_MS, keptMs);
   const wait = (what: string, work: Promise<unknown>) =>
     patiently(environment, what, endsAtMs - clock.monotonicMs(), work);
-  if (inTime === LATE) await releaseUnfinished(parts, workersStopped, wait);
+  if (inTime === TIMED_OUT) await releaseUnfinished(parts, workersStopped, wait);
   tries.stop();
   await Promise.all([wait('The Fetcher', fetcherStopped), wait('The intake', intake.stop())]);
   await Promise.all(last.map((service) => wait(`The ${service.constructor.name}`, service.stop())));
@@ -87,7 +93,7 @@ async function patiently(
   work: Promise<unknown>,
 ): Promise<void> {
   try {
-    if ((await within(clock, Math.max(0, ms), work)) !== LATE) return;
+    if ((await withDeadline(clock, Math.max(0, ms), work)) !== TIMED_OUT) return;
     report(log, 'warn', { what }, `${what} did not end in time and is left behind`);
   } catch (error) {
     const { code, message } = toWorkError(error);

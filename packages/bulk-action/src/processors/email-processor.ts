@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import {
   type Clock,
   ERRORS as FOUNDATION_ERRORS,
-  type GivenOptions,
   integerOption,
   type MillraceError,
   type OptionSpec,
+  type PartialOptions,
   resolveOptions,
   systemClock,
   textOption,
@@ -37,7 +37,7 @@ export interface ResolvedEmailProcessorOptions {
 }
 
 /** The settings of an EmailProcessor; every one has a default. */
-export type EmailProcessorOptions = GivenOptions<ResolvedEmailProcessorOptions>;
+export type EmailProcessorOptions = PartialOptions<ResolvedEmailProcessorOptions>;
 
 /** What a `SEND_EMAIL` leaves. */
 export interface EmailResult {

@@ -1,8 +1,8 @@
 import {
   type Clock,
-  type GivenOptions,
   integerOption,
   type OptionSpec,
+  type PartialOptions,
   resolveOptions,
   systemClock,
   textOption,
@@ -28,7 +28,7 @@ export interface ResolvedHttpRequestProcessorOptions extends AddressRules {
 }
 
 /** The settings of an HttpRequestProcessor; every one has a default. */
-export type HttpRequestProcessorOptions = GivenOptions<ResolvedHttpRequestProcessorOptions>;
+export type HttpRequestProcessorOptions = PartialOptions<ResolvedHttpRequestProcessorOptions>;
 
 /** What an `HTTP_REQUEST` that succeeded leaves. */
 export interface HttpRequestResult {

@@ -3,9 +3,9 @@ import {
   booleanOption,
   type Clock,
   ERRORS as FOUNDATION_ERRORS,
-  type GivenOptions,
   integerOption,
   type OptionSpec,
+  type PartialOptions,
   resolveOptions,
   systemClock,
   textOption,
@@ -39,7 +39,7 @@ export type WebPushTransportOptions = Pick<
   ResolvedWebPushTransportOptions,
   'publicKey' | 'privateKey' | 'subject'
 > &
-  GivenOptions<ResolvedWebPushTransportOptions>;
+  PartialOptions<ResolvedWebPushTransportOptions>;
 
 /** Loaded with the first notification: most processes send none. */
 const loadWebPush = async () => (await import('web-push')).default;

@@ -1,15 +1,15 @@
 import { pLimit } from '@millrace/async-utils';
 import {
   type Clock,
-  LATE,
   type Logger,
   type Rng,
   silentLogger,
   sleep,
   systemClock,
   systemRng,
+  TIMED_OUT,
   toWorkError,
-  within,
+  withDeadline,
 } from '@millrace/foundation';
 import type { AggregatorRegistry } from '../aggregator.js';
 import { ERRORS } from '../errors.js';
@@ -254,7 +254,7 @@ export class HeldJobs {
     // Nothing was ever asked for: the store does not know this instance.
     if (this.#seq === 0) return;
     try {
-      if ((await within(this.#clock, STORE_BUDGET_MS, this.#leave())) !== LATE) return;
+      if ((await withDeadline(this.#clock, STORE_BUDGET_MS, this.#leave())) !== TIMED_OUT) return;
       report(this.#log, 'warn', { jobs: this.size }, 'Jobs taken by hand were not given back in time');
     } catch (error) {
       const { code, message } = toWorkError(error);

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { type Clock, LATE, within } from '@millrace/foundation';
+import { type Clock, TIMED_OUT, withDeadline } from '@millrace/foundation';
 import type { Operation } from '../model.js';
 import type { OpId } from '../op-id.js';
 import type { Operations, TenantScope } from '../operations.js';
@@ -51,8 +51,8 @@ async function* eventTexts(
   if (isTerminal(first.state)) yield eventText('end', first);
   let next = changes.next();
   for (;;) {
-    const change = await within(clock, KEEP_ALIVE_MS, next);
-    if (change === LATE) {
+    const change = await withDeadline(clock, KEEP_ALIVE_MS, next);
+    if (change === TIMED_OUT) {
       yield KEEP_ALIVE;
       continue;
     }

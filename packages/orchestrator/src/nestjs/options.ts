@@ -1,7 +1,7 @@
 import {
   ERRORS as FOUNDATION_ERRORS,
-  type GivenOptions,
   type MillraceError,
+  type PartialOptions,
   printable,
 } from '@millrace/foundation';
 import type { Database } from '@millrace/postgres';
@@ -25,7 +25,7 @@ export interface OrchestratorModuleOptions extends Omit<OrchestratorOptions, 'ex
   /** Parts that take commands over: `BulkBacking`, `BatchBacking`; only with `routes`. */
   readonly backings?: readonly BackingAdapter[] | undefined;
   /** How often and how long a work is tried, unless its route says otherwise; only with `routes`. */
-  readonly tries?: GivenOptions<TryOptions> | undefined;
+  readonly tries?: PartialOptions<TryOptions> | undefined;
   /** Does the work, instead of `routes`. */
   readonly executor?: Executor | undefined;
   /** Where operations are kept: `'memory'` (gone with the process; the default) or a Database, which its owner opens, migrates and stops. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, LATE, within } from '@millrace/foundation';
+import { type Clock, TIMED_OUT, withDeadline } from '@millrace/foundation';
 import { ERRORS as DATABASE_ERRORS } from '@millrace/postgres';
 import type { OwnedOperation, RunRef } from '../model.js';
 import type { OpId } from '../op-id.js';
@@ -74,8 +74,8 @@ export class PostgresRuns implements Runs {
     if (timeoutMs === undefined) return this.#accept(item);
     const pending = this.#accepts.add(item);
     const answer = pending.answer.then((row) => this.#accepted(item, row));
-    const result = await within(this.#clock, timeoutMs, answer);
-    if (result !== LATE) return result;
+    const result = await withDeadline(this.#clock, timeoutMs, answer);
+    if (result !== TIMED_OUT) return result;
     pending.giveUp();
     const reason = `it took longer than ${timeoutMs} ms`;
     throw DATABASE_ERRORS.create('BACKEND_UNAVAILABLE', { operation: 'accept', reason });

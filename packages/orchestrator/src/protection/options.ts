@@ -1,15 +1,15 @@
 import {
   durationOption,
-  type GivenOptions,
-  groupOption,
   integerOption,
   numberOption,
-  type OptionRelation,
+  type OptionConstraint,
   type OptionRule,
   type OptionSpec,
   objectOption,
   oneOfOption,
+  type PartialOptions,
   resolveOptions,
+  sectionOption,
 } from '@millrace/foundation';
 import { type CircuitLimits, WINDOW_PARTS } from '../rules/circuit-breaker.js';
 import { defaultBurst } from '../rules/token-bucket.js';
@@ -103,7 +103,7 @@ const rps = numberOption({ min: 1 / 86_400, max: 1_000_000 });
 /** What is known of each group; an `undefined` default means that the key has none and must be given. */
 const GROUPS = {
   circuitBreaker: {
-    rule: groupOption<CircuitLimits>({
+    rule: sectionOption<CircuitLimits>({
       failureRate,
       windowMs: durationOption({ min: WINDOW_PARTS, max: DAY_MS }),
       callsMin: integerOption({ min: 1, max: 1_000_000 }),
@@ -113,14 +113,14 @@ const GROUPS = {
     defaults: () => PROTECTION_DEFAULTS.circuitBreaker,
   },
   bulkhead: {
-    rule: groupOption<Required<BulkheadOptions>>({
+    rule: sectionOption<Required<BulkheadOptions>>({
       concurrency: integerOption({ min: 1, max: 100_000 }),
       queueMax: integerOption({ min: 0, max: 1_000_000 }),
     }),
     defaults: () => ({ concurrency: undefined, ...PROTECTION_DEFAULTS.bulkhead }),
   },
   rateLimit: {
-    rule: groupOption<Required<RateLimitOptions>>({
+    rule: sectionOption<Required<RateLimitOptions>>({
       rps,
       burst: integerOption({ min: 1, max: 1_000_000 }),
     }),
@@ -130,7 +130,7 @@ const GROUPS = {
     }),
   },
   hedge: {
-    rule: groupOption<Required<HedgeOptions>>({
+    rule: sectionOption<Required<HedgeOptions>>({
       delayMs: duration,
       hedgesMax: integerOption({ min: 1, max: 10 }),
     }),
@@ -151,7 +151,7 @@ export function resolveProtectionOptions(
 ): ResolvedProtectionOptions {
   return resolveOptions<ResolvedProtectionOptions>(
     { owner, ...groupSpecs(given), relations: relationsOf(idempotent) },
-    given as GivenOptions<ResolvedProtectionOptions>,
+    given as PartialOptions<ResolvedProtectionOptions>,
   );
 }
 
@@ -177,7 +177,7 @@ function groupSpecs(
   return { defaults, rules };
 }
 
-const relationsOf = (idempotent: boolean): readonly OptionRelation<ResolvedProtectionOptions>[] => [
+const relationsOf = (idempotent: boolean): readonly OptionConstraint<ResolvedProtectionOptions>[] => [
   {
     option: 'hedge',
     expected: 'left out unless the route says idempotent: true (a hedge runs the work a second time)',

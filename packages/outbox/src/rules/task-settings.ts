@@ -2,13 +2,13 @@ import {
   anyOption,
   type BackoffStrategy,
   functionOption,
-  groupOption,
   integerOption,
   numberOption,
   type OptionRule,
   type OptionSpec,
   oneOfOption,
   resolveOptions,
+  sectionOption,
 } from '@millrace/foundation';
 import type { TaskContext, TaskDefinition, TransactionalContext } from '../define-dag.js';
 import type { FailurePolicy, JoinRule, TaskMode } from '../model.js';
@@ -74,7 +74,7 @@ const RULES: OptionSpec<TaskSettings>['rules'] = {
   when: functionOption(),
   run: functionOption(),
   timeoutMs: integerOption({ min: 1, max: DAY_MS }),
-  retry: groupOption<TaskSettings['retry']>({
+  retry: sectionOption<TaskSettings['retry']>({
     retries: integerOption({ min: 0, max: 100 }),
     backoff: anyOption(oneOfOption('exponential', 'linear'), functionOption()),
     jitter: numberOption({ min: 0, max: 1 }),

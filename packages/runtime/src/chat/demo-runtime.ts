@@ -1,8 +1,8 @@
 import {
   type Clock,
   durationOption,
-  type GivenOptions,
   type OptionSpec,
+  type PartialOptions,
   resolveOptions,
   sleep,
   systemClock,
@@ -16,7 +16,7 @@ export interface ResolvedDemoChatRuntimeOptions {
 }
 
 /** The settings of a DemoChatRuntime as given. */
-export type DemoChatRuntimeOptions = GivenOptions<ResolvedDemoChatRuntimeOptions>;
+export type DemoChatRuntimeOptions = PartialOptions<ResolvedDemoChatRuntimeOptions>;
 
 /** What holds when nothing is given. */
 export const DEMO_CHAT_RUNTIME_DEFAULTS: ResolvedDemoChatRuntimeOptions = Object.freeze({ tokenDelayMs: 30 });

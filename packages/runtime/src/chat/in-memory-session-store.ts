@@ -1,7 +1,7 @@
 import {
-  type GivenOptions,
   integerOption,
   type OptionSpec,
+  type PartialOptions,
   resolveOptions,
   type ScopedId,
 } from '@millrace/foundation';
@@ -22,7 +22,7 @@ export interface ResolvedInMemorySessionStoreOptions {
 }
 
 /** The limits of an InMemoryChatSessionStore as given. */
-export type InMemorySessionStoreOptions = GivenOptions<ResolvedInMemorySessionStoreOptions>;
+export type InMemorySessionStoreOptions = PartialOptions<ResolvedInMemorySessionStoreOptions>;
 
 /** What holds when nothing is given. */
 export const IN_MEMORY_SESSION_STORE_DEFAULTS: ResolvedInMemorySessionStoreOptions = Object.freeze({

@@ -1,9 +1,9 @@
 import {
   durationOption,
   ERRORS,
-  type GivenOptions,
   integerOption,
   type OptionSpec,
+  type PartialOptions,
   resolveOptions,
   textOption,
 } from '@millrace/foundation';
@@ -30,7 +30,7 @@ export interface ResolvedOpenAiChatRuntimeOptions {
 
 /** The settings of an OpenAiChatRuntime as given: `url` and `model` have no default. */
 export type OpenAiChatRuntimeOptions = Pick<ResolvedOpenAiChatRuntimeOptions, 'url' | 'model'> &
-  GivenOptions<ResolvedOpenAiChatRuntimeOptions>;
+  PartialOptions<ResolvedOpenAiChatRuntimeOptions>;
 
 /** What holds when nothing is given. */
 export const OPENAI_CHAT_RUNTIME_DEFAULTS: Omit<ResolvedOpenAiChatRuntimeOptions, 'url' | 'model'> =

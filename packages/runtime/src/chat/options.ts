@@ -1,8 +1,8 @@
 import {
   durationOption,
-  type GivenOptions,
   integerOption,
   type OptionSpec,
+  type PartialOptions,
   resolveOptions,
 } from '@millrace/foundation';
 
@@ -17,7 +17,7 @@ export interface ResolvedChatServiceOptions {
 }
 
 /** The settings of a ChatService as given. */
-export type ChatServiceOptions = GivenOptions<ResolvedChatServiceOptions>;
+export type ChatServiceOptions = PartialOptions<ResolvedChatServiceOptions>;
 
 /** What holds when nothing is given. */
 export const CHAT_SERVICE_DEFAULTS: ResolvedChatServiceOptions = Object.freeze({

@@ -1,8 +1,8 @@
 import {
   durationOption,
-  type GivenOptions,
   integerOption,
   type OptionSpec,
+  type PartialOptions,
   resolveOptions,
   textOption,
 } from '@millrace/foundation';
@@ -35,7 +35,7 @@ export interface ResolvedTaskManagerConfig {
 }
 
 /** The settings of a TaskManager as given; what is missing has a default. */
-export type TaskManagerConfig = GivenOptions<ResolvedTaskManagerConfig>;
+export type TaskManagerConfig = PartialOptions<ResolvedTaskManagerConfig>;
 
 /**
  * How many tasks run at once unless told: mostly they wait for a network, so four for each processor.

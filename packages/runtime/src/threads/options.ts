@@ -1,12 +1,12 @@
 import type { ResourceLimits } from 'node:worker_threads';
 import {
   booleanOption,
-  type GivenOptions,
-  groupOption,
   integerOption,
   numberOption,
   type OptionSpec,
+  type PartialOptions,
   resolveOptions,
+  sectionOption,
   textOption,
 } from '@millrace/foundation';
 
@@ -23,7 +23,7 @@ export interface ResolvedThreadPoolConfig {
 }
 
 /** Options of a ThreadPool; what is absent comes from THREAD_POOL_DEFAULTS. */
-export type ThreadPoolConfig = GivenOptions<ResolvedThreadPoolConfig>;
+export type ThreadPoolConfig = PartialOptions<ResolvedThreadPoolConfig>;
 
 /** The defaults of ThreadPoolConfig. */
 export const THREAD_POOL_DEFAULTS: ResolvedThreadPoolConfig = Object.freeze({
@@ -42,7 +42,7 @@ const SPEC: OptionSpec<ResolvedThreadPoolConfig> = {
     maxWorkers: integerOption({ min: 1 }),
     name: textOption(),
     queueMaxSize: integerOption({ min: 0 }),
-    resourceLimits: groupOption<Required<ResourceLimits>>({
+    resourceLimits: sectionOption<Required<ResourceLimits>>({
       maxOldGenerationSizeMb: megabytes,
       maxYoungGenerationSizeMb: megabytes,
       codeRangeSizeMb: megabytes,

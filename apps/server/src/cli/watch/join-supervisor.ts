@@ -1,6 +1,6 @@
 import { createRequire, register } from 'node:module';
 import { MessageChannel } from 'node:worker_threads';
-import { type Clock, within } from '@millrace/foundation';
+import { type Clock, withDeadline } from '@millrace/foundation';
 import { EXIT } from '../surroundings.js';
 import { fingerprintOf } from './fingerprint.js';
 import type { HookData } from './module-hook.js';
@@ -52,7 +52,7 @@ export function joinSupervisor(clock: Clock): ToSupervisor {
     },
     serves: (losesJobs) => tell({ told: 'serves', losesJobs }),
     flush: async () => {
-      await within(
+      await withDeadline(
         clock,
         FLUSH_LIMIT_MS,
         flushImports().then(() => lastTold),

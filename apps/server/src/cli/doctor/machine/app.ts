@@ -1,4 +1,4 @@
-import { type Clock, LATE, systemRng, toWorkError, within } from '@millrace/foundation';
+import { type Clock, systemRng, TIMED_OUT, toWorkError, withDeadline } from '@millrace/foundation';
 import { lateServices } from '../../../compose/app-services.js';
 import { loadApp, resolveApp } from '../../../compose/load-app.js';
 import { withDemo } from '../../../demo/add-demo.js';
@@ -11,8 +11,9 @@ const LOAD_MS = 10_000;
 /** Loads the application as a server would, and starts nothing of it. */
 export async function lookAtApp(file: string, clock: Clock): Promise<readonly Finding[]> {
   try {
-    const given = await within(clock, LOAD_MS, loadApp(file));
-    if (given === LATE) return [unusable(`It has not loaded within ${LOAD_MS} ms: does it await something?`)];
+    const given = await withDeadline(clock, LOAD_MS, loadApp(file));
+    if (given === TIMED_OUT)
+      return [unusable(`It has not loaded within ${LOAD_MS} ms: does it await something?`)];
     const app = resolveApp(given, lateServices().services, file);
     withDemo(app, { clock, rng: systemRng() }, file);
     const { processors, dags, routes } = app;

@@ -1,12 +1,12 @@
 import { ManualClock } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
-import { LATE, within } from '../src/within.js';
+import { TIMED_OUT, withDeadline } from '../src/with-deadline.js';
 
-describe('within', () => {
+describe('withDeadline', () => {
   it('waits no longer than told, and a late failure is nobody’s', async () => {
     const clock = new ManualClock();
     let fail: (error: Error) => void = () => {};
-    const answer = within(
+    const answer = withDeadline(
       clock,
       100,
       new Promise<never>((_, reject) => {
@@ -14,10 +14,10 @@ describe('within', () => {
       }),
     );
     await clock.advance(100);
-    expect(await answer).toBe(LATE);
+    expect(await answer).toBe(TIMED_OUT);
     fail(new Error('too late to matter'));
-    expect(await within(clock, 100, Promise.resolve(7))).toBe(7);
-    await expect(within(clock, 100, Promise.reject(new Error('in time')))).rejects.toThrow('in time');
+    expect(await withDeadline(clock, 100, Promise.resolve(7))).toBe(7);
+    await expect(withDeadline(clock, 100, Promise.reject(new Error('in time')))).rejects.toThrow('in time');
     expect(clock.pendingTimers).toBe(0);
   });
 });
