@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { root } from './command.mjs';
-import { isCore, isRule, LAYERS, LIBRARY_HOMES, OUTSIDE } from './import-rules.mjs';
-import { filesBelow, report, sourceFiles, walk } from './source-files.mjs';
+import { isCore, isRule, LADDERS, LAYERS, LIBRARY_HOMES, OUTSIDE } from './import-rules.mjs';
+import { cycles, ladderProblems } from './ladders.mjs';
+import { filesBelow, report, sourceFiles, targetOf, walk } from './source-files.mjs';
 
 const OURS = '@millrace/';
 
@@ -21,7 +22,7 @@ const TYPE_ONLY = /^TS(?!AsExpression|NonNullExpression|SatisfiesExpression|Para
 /** Imports that point up, sideways or behind a facade, libraries outside their home, impure core code, cycles. */
 export function importProblems(files, entries = publicEntries()) {
   const perFile = (file) => [...layerProblems(file), ...facadeProblems(file, entries), ...impurities(file)];
-  return [...files.flatMap(perFile), ...cycles(files)];
+  return [...files.flatMap(perFile), ...fileCycles(files)];
 }
 
 /** Everything that the exports maps of our packages allow to import. */
@@ -39,7 +40,7 @@ function publicEntries() {
 function facadeProblems(file, entries) {
   const [own] = /^(packages|apps)\/[^/]+\//.exec(file.path) ?? [];
   return file.imports.flatMap(({ from, at }) => {
-    const target = from.startsWith('.') ? resolveRelative(file.path, from) : '';
+    const target = targetOf(file.path, from);
     const behind = /^(packages|apps)\/[^/]+\/src\//.test(target) && !(own && target.startsWith(own));
     const unknown = from.startsWith(OURS) && !entries.has(from);
     return behind || unknown
@@ -53,8 +54,9 @@ function layerProblems(file) {
   if (area !== 'src' || OUTSIDE.includes(workspace)) return [];
   const layer = LAYERS[workspace];
   if (!layer) return [`${file.path}: ${workspace} has no layer; add it to scripts/import-rules.mjs`];
-  const room = /\/src\/([^/]+)\//.exec(file.path)?.[1];
-  const allowed = [...layer.may, ...(layer.rooms?.[room] ?? [])];
+  const isIn = ([room]) => new RegExp(`^${workspace}/src/${room}(/|\\.ts$)`).test(file.path);
+  const rooms = Object.entries(layer.rooms ?? {}).filter(isIn);
+  const allowed = [...layer.may, ...rooms.flatMap(([, more]) => more)];
   const problems = [];
   for (const { from, at, isTypeOnly } of file.imports) {
     const where = `${file.path}:${file.lineOf(at)}`;
@@ -98,37 +100,23 @@ function impurities(file) {
   return problems;
 }
 
-const resolveRelative = (path, from) =>
-  posix.normalize(posix.join(posix.dirname(path), from)).replace(/\.js$/, '.ts');
-
-/** Every import cycle once, as the chain of files that closes it. */
-function cycles(files) {
+function fileCycles(files) {
   const paths = new Set(files.map(({ path }) => path));
-  const targets = new Map(
-    files.map((file) => [
-      file.path,
-      file.imports
-        .filter(({ from }) => from.startsWith('.'))
-        .map(({ from }) => resolveRelative(file.path, from))
-        // Components import each other by the names of what is built of them, too.
-        .map((target) => (paths.has(`${target}x`) ? `${target}x` : target)),
-    ]),
+  const graph = new Map(
+    files.map(({ path, imports }) => [path, imports.map(({ from }) => targetOf(path, from, paths))]),
   );
-  const found = new Map();
-  const finished = new Set();
-  const visit = (path, trail) => {
-    if (finished.has(path) || !targets.has(path)) return;
-    const start = trail.indexOf(path);
-    if (start >= 0) {
-      const cycle = trail.slice(start);
-      found.set([...cycle].sort().join(), `cycle: ${[...cycle, path].join(' → ')}`);
-      return;
-    }
-    for (const target of targets.get(path)) visit(target, [...trail, path]);
-    finished.add(path);
-  };
-  for (const path of targets.keys()) visit(path, []);
-  return [...found.values()];
+  return cycles(graph).map((cycle) => `cycle: ${cycle}`);
 }
 
-if (import.meta.filename === process.argv[1]) report('imports', importProblems(sourceFiles()));
+if (import.meta.filename === process.argv[1]) {
+  const files = sourceFiles();
+  const debtFile = join(root, 'scripts/ladder-debt.json');
+  const debt = JSON.parse(readFileSync(debtFile, 'utf8'));
+  const { problems, lowered } = ladderProblems(
+    files.filter(({ path }) => /\/src\//.test(path)),
+    LADDERS,
+    debt,
+  );
+  if (process.argv.includes('--write')) writeFileSync(debtFile, `${JSON.stringify(lowered, null, 2)}\n`);
+  report('imports', [...importProblems(files), ...problems]);
+}

@@ -47,30 +47,66 @@ export const LAYERS = {
   },
 };
 
+/**
+ * The order of what stands in each source folder. A file imports from its own step and from the steps before it. A step names folders and files directly in
+ * `src`; '.' is all files there that no step names. `index.ts` comes last and may import everything.
+ */
+export const LADDERS = {
+  'packages/async-utils/src': '. < nestjs',
+  'packages/foundation/src': 'system rules < . < metrics < nestjs',
+  'packages/contract/src': 'system < . < client < server-client',
+  'packages/redis/src': 'rules < .',
+  'packages/postgres/src': 'errors failure session < rules < . < pglite < pg',
+  'packages/runtime/src':
+    'model errors options ports on-abort < system < memory < . < threads < redis < lanes < chat < nestjs',
+  'packages/bulk-action/src': `
+    model states errors options config-sections lease aggregation aggregator processor congestion-stats refusals store-views
+    thread-runner < rules < ports shard-port < . < sharding < memory < redis < pool < processors < services < engine
+    aggregator-service backpressure-service < metrics < nestjs`,
+  'packages/outbox/src':
+    'model states errors options events define-dag < rules < . < postgres < outbox migrate < metrics < nestjs',
+  'packages/orchestrator/src': `
+    model states errors options events op-id stored-json outcome < rules < ports protection < . < memory < postgres < orchestrator
+    orchestrator-service inline-fast-path-runner < bulk < batch < metrics < nestjs`,
+  'packages/testkit/src': '.',
+  'apps/server/src': `
+    errors log define-app version < config < compose < security http page docs < fleet events health metrics < bulk < outbox < chat <
+    demo < . < cli`,
+  'apps/dashboard/src': 'rules < data < look parts actions < view-props pages < shell < .',
+  'bench/src': `
+    measure registry rows gauges < report < threads < . < server < bulk bulk-memory bulk-shards < outbox < congestion < orchestrator <
+    dashboard < benches run`,
+  'chaos/src':
+    '. < bulk < outbox < pglite < orchestrator < rolling < server < soak < children < scenarios < mutants < run',
+};
+
 /** Workspaces that look at the system from outside: they may import every package. */
 export const OUTSIDE = ['bench', 'chaos'];
 
+/** A folder or a file of one of these names, anywhere below `src`. */
+const at = (names) => new RegExp(`/src/(.+/)?(${names})(/|\\.ts$)`);
+
 /** Libraries that talk to something outside the process or belong to a framework, and where each may be imported. */
 export const LIBRARY_HOMES = [
-  { libraries: /^ioredis$/, homes: [/^packages\/redis\//, /^packages\/testkit\//, /\/src\/redis\//] },
+  { libraries: /^ioredis$/, homes: [/^packages\/redis\//, /^packages\/testkit\//, at('redis')] },
   {
     libraries: /^(pg|@electric-sql\/pglite)$/,
-    homes: [/^packages\/postgres\//, /^packages\/testkit\//, /\/src\/postgres\//],
+    homes: [/^packages\/postgres\//, /^packages\/testkit\//, at('postgres')],
   },
   {
     libraries: /^(nodemailer(\/.*)?|web-push|undici|ipaddr\.js)$/,
-    homes: [/\/src\/processors\//],
+    homes: [at('processors')],
   },
-  { libraries: /^prom-client$/, homes: [/\/src\/metrics\//, /^apps\/server\//] },
+  { libraries: /^prom-client$/, homes: [at('metrics'), /^apps\/server\//] },
   {
     libraries: /^(@nestjs\/.*|rxjs(\/.*)?|reflect-metadata)$/,
-    homes: [/\/src\/nestjs\//, /^apps\/server\//],
+    homes: [at('nestjs'), /^apps\/server\//],
   },
   {
     libraries: /^node:(fs|net|tls|http|https|http2|dns|dgram|child_process|cluster|worker_threads)(\/.*)?$/,
     homes: [
       /^packages\/(redis|postgres|testkit)\//,
-      /\/src\/(redis|postgres|nestjs|system|threads|processors)\//,
+      at('redis|postgres|nestjs|system|threads|processors'),
       /^apps\//,
     ],
   },
@@ -79,7 +115,7 @@ export const LIBRARY_HOMES = [
 /** Source that must take time and randomness from what it is given: the core of every package but async-utils. */
 export const isCore = (path) =>
   /^packages\/(?!async-utils|testkit|redis|postgres)[^/]+\/src\//.test(path) &&
-  !/\/src\/(system|nestjs|redis|postgres)\//.test(path);
+  !at('system|nestjs|redis|postgres').test(path);
 
 /** Pure functions only. */
 export const isRule = (path) => /^packages\/[^/]+\/src\/rules\//.test(path);

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, posix, relative } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { root } from './command.mjs';
 
@@ -54,6 +54,13 @@ export function parseSource(path, text) {
       return parsed.comments;
     },
   };
+}
+
+/** The file that a relative import means. Components import each other by the names of what is built of them, too. */
+export function targetOf(path, from, paths = new Set()) {
+  if (!from.startsWith('.')) return '';
+  const target = posix.normalize(posix.join(posix.dirname(path), from)).replace(/\.js$/, '.ts');
+  return paths.has(`${target}x`) ? `${target}x` : target;
 }
 
 /** All TypeScript source files of the workspaces, read and parsed. */

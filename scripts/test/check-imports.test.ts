@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { importProblems } from '../check-imports.mjs';
+import { ladderProblems } from '../ladders.mjs';
 import { parseSource } from '../source-files.mjs';
 
 const names = ['async-utils', 'contract', 'foundation', 'outbox', 'redis', 'runtime', 'testkit'];
@@ -45,6 +46,8 @@ describe('imports', () => {
 
   it.each([
     ['packages/runtime/src/redis/queue.ts', "import '@millrace/redis'; import { Redis } from 'ioredis';"],
+    ['packages/runtime/src/nestjs.ts', "import { Module } from '@nestjs/common';"],
+    ['packages/outbox/src/metrics.ts', "import { Counter } from 'prom-client';"],
     ['packages/runtime/src/worker.ts', "import '@millrace/async-utils'; import '@millrace/foundation';"],
     ['packages/runtime/test/worker.test.ts', "import '@millrace/testkit'; import 'node:fs';"],
     [
@@ -126,5 +129,78 @@ describe('imports', () => {
     expect(problems).toEqual([
       'cycle: packages/runtime/src/a.ts → packages/runtime/src/b.ts → packages/runtime/src/c.ts → packages/runtime/src/a.ts',
     ]);
+  });
+});
+
+describe('ladders', () => {
+  const LADDERS = { 'packages/p/src': 'model < rules < . < store < service' };
+  const climb = (imports: Record<string, string>, debt: Record<string, number> = {}) => {
+    const files = Object.entries(imports).map(([path, from]) =>
+      parseSource(`packages/p/src/${path}`, from && `import '${from}';`),
+    );
+    return ladderProblems(files, LADDERS, debt);
+  };
+  const up = { 'rules/a.ts': '../store/b.js', 'store/b.ts': '' };
+  const down = { 'rules/a.ts': '', 'store/b.ts': '../rules/a.js' };
+  const broken = expect.stringContaining('rules/a.ts imports packages/p/src/store/b.ts');
+
+  it.each([
+    ['a later folder imports an earlier one', down],
+    ['a file has the step of its name', { 'model.ts': '', 'store/b.ts': '../model.js' }],
+    [
+      'a folder and the file of its name are one step',
+      { 'service.ts': './service/c.js', 'service/c.ts': '' },
+    ],
+    [
+      'other files are where the dot is',
+      { 'a.ts': './rules/b.js', 'rules/b.ts': '', 'store/c.ts': '../a.js' },
+    ],
+    ['index.ts imports everything', { 'index.ts': './service.js', 'service.ts': '' }],
+  ])('allows: %s', (_, imports) => {
+    expect(climb(imports).problems).toEqual([]);
+  });
+
+  it.each([
+    ['an earlier folder imports a later one', up],
+    ['a file with a step imports one of a later step', { 'model.ts': './service.js', 'service.ts': '' }],
+    ['another file imports above the dot', { 'a.ts': './store/b.js', 'store/b.ts': '' }],
+    ['a file imports index.ts', { 'service.ts': './index.js', 'index.ts': '' }],
+    ['a folder has no step', { 'novel/a.ts': '' }],
+  ])('refuses: %s', (_, imports) => {
+    expect(climb(imports).problems).not.toEqual([]);
+  });
+
+  it('requires a ladder for every source folder', () => {
+    expect(ladderProblems([parseSource('packages/q/src/a.ts', '')], LADDERS, {}).problems).toEqual([
+      'packages/q/src has no ladder; add it to LADDERS in scripts/import-rules.mjs',
+    ]);
+  });
+
+  it('finds folders below a step that import each other', () => {
+    const around = { 'store/a.ts': './sub/b.js', 'store/sub/b.ts': '../c.js', 'store/c.ts': '' };
+    expect(climb(around).problems).toEqual([
+      'cycle of folders: packages/p/src/store → packages/p/src/store/sub → packages/p/src/store',
+    ]);
+    expect(climb({ ...around, 'store/sub/b.ts': '' }).problems).toEqual([]);
+  });
+
+  it('allows as many broken imports as are written down', () => {
+    expect(climb(up, { 'packages/p/src': 1 })).toEqual({ problems: [], lowered: { 'packages/p/src': 1 } });
+  });
+
+  it('refuses more broken imports and names them', () => {
+    expect(climb(up).problems).toEqual([
+      broken,
+      expect.stringContaining('1 imports break its ladder, 0 are'),
+    ]);
+  });
+
+  it('refuses a number that was not lowered, and lowers but never raises it', () => {
+    expect(climb(down, { 'packages/p/src': 1 })).toEqual({
+      problems: [expect.stringContaining('run node scripts/check-imports.mjs --write')],
+      lowered: {},
+    });
+    expect(climb(up, { 'packages/p/src': 9 }).lowered).toEqual({ 'packages/p/src': 1 });
+    expect(climb(up).lowered).toEqual({});
   });
 });
