@@ -2,20 +2,20 @@ import { z } from 'zod';
 import {
   BatchBody,
   BatchDetailsBody,
-  BatchIdText,
+  BatchIdParam,
   BatchListQuery,
   BatchPage,
   BatchTaskListQuery,
   BatchTaskPage,
   StartBatchRequest,
   StartedBatchBody,
-  TaskKeyText,
+  TaskKeyParam,
 } from './batches.js';
 import { defineRoute, INVALID, json, problems, UNAVAILABLE } from './route.js';
 
 const tag = 'Batches';
 const NOT_FOUND = 'BATCH_NOT_FOUND: there is none of this id, or it is another tenant’s.';
-const params = z.object({ batchId: BatchIdText });
+const params = z.object({ batchId: BatchIdParam });
 
 /** Everything that can be asked about batches. */
 export const BATCH_ROUTES = {
@@ -110,7 +110,7 @@ export const BATCH_ROUTES = {
     role: 'operate',
     tenancy: 'own',
     audited: true,
-    params: params.extend({ taskKey: TaskKeyText }),
+    params: params.extend({ taskKey: TaskKeyParam }),
     answers: {
       200: json('The batch after it.', BatchBody),
       ...problems({

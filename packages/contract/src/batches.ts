@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { count, keyText, pageOf, paging, storableText, tenantField, time } from './fields.js';
 
 /** The id of a batch. */
-export const BatchIdText = z
+export const BatchIdParam = z
   .string()
   .regex(/^\d{1,18}$/, 'must be the id of a batch')
   .describe('The id of a batch, a number as text.');
 
 /** The key of a task. */
-export const TaskKeyText = storableText(200).describe('The key of a task within its batch.');
+export const TaskKeyParam = storableText(200).describe('The key of a task within its batch.');
 
 /** Where a batch is. */
 export const BatchStatusName = z
@@ -40,7 +40,7 @@ export type StartBatchRequest = z.infer<typeof StartBatchRequest>;
 
 /** A batch as lists show it: without its payload. */
 export const BatchSummary = z.object({
-  id: BatchIdText,
+  id: BatchIdParam,
   tenant: z.string().describe("'' for none."),
   dag: z.string(),
   dagVersion: z.int(),

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import {
   GroupBody,
-  GroupChangeAnswer,
   GroupChangeRequest,
+  GroupChangeResponse,
   GroupPage,
   GroupProgressBody,
   GroupQuery,
   GroupResultBody,
   ResultQuery,
   SealRequest,
-  SubmitGroupAnswer,
   SubmitGroupQuery,
   SubmitGroupRequest,
+  SubmitGroupResponse,
 } from './bulk.js';
 import { GroupRef, JobRef, TenantRef } from './bulk-fields.js';
-import { DeadLetterPage, DeadLetterQuery, DeadLetterSelection, MovedAnswer } from './dead-letters.js';
+import { DeadLetterPage, DeadLetterQuery, DeadLetterResponse, DeadLetterSelection } from './dead-letters.js';
 import {
   CongestionBody,
   CongestionQuery,
@@ -24,7 +24,14 @@ import {
   TenantBody,
   TenantChangeRequest,
 } from './fairness.js';
-import { AddJobsAnswer, AddJobsRequest, ExplanationBody, JobDetailBody, JobPage, JobQuery } from './jobs.js';
+import {
+  AddJobsRequest,
+  AddJobsResponse,
+  ExplanationBody,
+  JobDetailBody,
+  JobPage,
+  JobQuery,
+} from './jobs.js';
 import { defineRoute, INVALID, json, problems, UNAVAILABLE } from './route.js';
 
 const tag = 'Bulk';
@@ -63,7 +70,7 @@ const GROUP_ROUTES = {
     body: SubmitGroupRequest,
     ndjson: 'The first line is the group, every other line a job; blank lines are left out.',
     answers: {
-      201: json('The group is there, with its jobs.', SubmitGroupAnswer),
+      201: json('The group is there, with its jobs.', SubmitGroupResponse),
       ...problems({
         400: `${BAD} PAYLOAD_INVALID. UPLOAD_CUT_OFF: the body ended too early.`,
         404: 'GROUP_NOT_FOUND: the id is in the namespace of another tenant.',
@@ -116,7 +123,7 @@ const GROUP_ROUTES = {
     role: 'operate',
     params: groupParams,
     answers: {
-      200: json('The group after it.', GroupChangeAnswer),
+      200: json('The group after it.', GroupChangeResponse),
       ...problems({ 400: BAD, 404: NO_GROUP, 503: UNAVAILABLE }),
     },
   }),
@@ -157,7 +164,7 @@ const GROUP_ROUTES = {
     params: groupParams,
     body: SealRequest,
     answers: {
-      200: json('The group after it.', GroupChangeAnswer),
+      200: json('The group after it.', GroupChangeResponse),
       ...problems({ 400: BAD, 404: NO_GROUP, 409: 'SEAL_TOTAL_MISMATCH.', 503: UNAVAILABLE }),
     },
   }),
@@ -176,7 +183,7 @@ const JOB_ROUTES = {
     body: AddJobsRequest,
     ndjson: 'Every line is a job; blank lines are left out.',
     answers: {
-      200: json('They are registered.', AddJobsAnswer),
+      200: json('They are registered.', AddJobsResponse),
       ...problems({
         400: `${BAD} PAYLOAD_INVALID. UPLOAD_CUT_OFF: the body ended too early.`,
         404: 'GROUP_NOT_FOUND: the id is in the namespace of another tenant.',
@@ -316,7 +323,7 @@ const DEAD_LETTER_ROUTES = {
     role: 'operate',
     body: DeadLetterSelection,
     answers: {
-      200: json('How many went back.', MovedAnswer),
+      200: json('How many went back.', DeadLetterResponse),
       ...problems({ 400: BAD, 404: NO_GROUP, 409: CHANGED, 503: UNAVAILABLE }),
     },
   }),
@@ -328,7 +335,7 @@ const DEAD_LETTER_ROUTES = {
     role: 'operate',
     body: DeadLetterSelection,
     answers: {
-      200: json('How many are gone.', MovedAnswer),
+      200: json('How many are gone.', DeadLetterResponse),
       ...problems({ 400: BAD, 404: NO_GROUP, 409: CHANGED, 503: UNAVAILABLE }),
     },
   }),

@@ -150,7 +150,7 @@ export const GroupBody = z.object({
 export type GroupBody = z.infer<typeof GroupBody>;
 
 /** What became of a bulk action that was handed in. */
-export const SubmitGroupAnswer = z.object({
+export const SubmitGroupResponse = z.object({
   groupId: z.string(),
   created: z.boolean().describe('false: the group was there already, with the same definition.'),
   added: count.describe('Jobs that are new.'),
@@ -160,7 +160,7 @@ export const SubmitGroupAnswer = z.object({
   progress: ProgressBody,
 });
 /** What became of a bulk action that was handed in. */
-export type SubmitGroupAnswer = z.infer<typeof SubmitGroupAnswer>;
+export type SubmitGroupResponse = z.infer<typeof SubmitGroupResponse>;
 
 /** What a list of groups may be asked. */
 export const GroupQuery = z.strictObject({
@@ -195,12 +195,12 @@ export const GroupChangeRequest = z
 export type GroupChangeRequest = z.infer<typeof GroupChangeRequest>;
 
 /** The answer to the end of registration, or to a cancellation. */
-export const GroupChangeAnswer = z.object({
+export const GroupChangeResponse = z.object({
   changed: z.boolean().describe('false: it was so already, or had ended.'),
   group: GroupBody,
 });
 /** The answer to the end of registration, or to a cancellation. */
-export type GroupChangeAnswer = z.infer<typeof GroupChangeAnswer>;
+export type GroupChangeResponse = z.infer<typeof GroupChangeResponse>;
 
 /** The end of the registration. */
 export const SealRequest = z.strictObject({

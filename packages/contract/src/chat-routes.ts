@@ -4,11 +4,11 @@ import {
   ChatMessagesBody,
   ChatReceiptBody,
   ChatSessionBody,
-  ChatSessionIdText,
+  ChatSessionIdParam,
   ChatSessionList,
   ChatSessionListQuery,
   ChatTaskBody,
-  ChatTaskIdText,
+  ChatTaskIdParam,
   ChatTaskResultBody,
   CreateChatSessionRequest,
   QueueChatMessageRequest,
@@ -22,8 +22,8 @@ const TASK_NOT_FOUND = `${SESSION_NOT_FOUND} CHAT_TASK_NOT_FOUND: the session ha
 const HERE =
   'Sessions live in the memory of the instance that made them: with several API instances, send all requests of a session to one of them (sticky routing).';
 const INVALID_ID = `${INVALID} ID_INVALID: an id with more than one /.`;
-const session = z.object({ sessionId: ChatSessionIdText });
-const task = session.extend({ taskId: ChatTaskIdText });
+const session = z.object({ sessionId: ChatSessionIdParam });
+const task = session.extend({ taskId: ChatTaskIdParam });
 
 /** Everything that can be asked about chats. */
 export const CHAT_ROUTES = {

@@ -5,14 +5,14 @@ import { count, tenantField, time } from './fields.js';
 const SESSIONS_SHOWN_MAX = 100;
 
 /** The id of a session that is there already. */
-export const ChatSessionIdText = z
+export const ChatSessionIdParam = z
   .string()
   .min(1)
   .max(1_000)
   .describe('The id of a session; tenant/id for keys that are not limited to a tenant.');
 
 /** The id of a turn. */
-export const ChatTaskIdText = z.string().min(1).max(200).describe('The id of a turn.');
+export const ChatTaskIdParam = z.string().min(1).max(200).describe('The id of a turn.');
 
 /** A session to make. Unknown fields are refused. */
 export const CreateChatSessionRequest = z.strictObject({

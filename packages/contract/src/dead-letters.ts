@@ -98,6 +98,6 @@ export const DeadLetterSelection = z
 export type DeadLetterSelection = z.infer<typeof DeadLetterSelection>;
 
 /** How many went back, or are gone. */
-export const MovedAnswer = z.object({ moved: count });
+export const DeadLetterResponse = z.object({ count });
 /** How many went back, or are gone. */
-export type MovedAnswer = z.infer<typeof MovedAnswer>;
+export type DeadLetterResponse = z.infer<typeof DeadLetterResponse>;

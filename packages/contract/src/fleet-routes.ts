@@ -1,6 +1,6 @@
 import { AuditPage, AuditQuery } from './audit.js';
 import { WatchEvent } from './changes.js';
-import { InstanceList, PoolBody, ScaleAnswer, ScaleRequest } from './fleet.js';
+import { InstanceList, PoolBody, ScaleRequest, ScaleResponse } from './fleet.js';
 import { defineRoute, INVALID, json, problems, UNAVAILABLE } from './route.js';
 import { StatsBody, StatsQuery } from './stats.js';
 
@@ -35,7 +35,7 @@ export const FLEET_ROUTES = {
     audited: true,
     body: ScaleRequest,
     answers: {
-      200: json('They were told.', ScaleAnswer),
+      200: json('They were told.', ScaleResponse),
       ...problems({
         400: INVALID,
         404: 'INSTANCE_NOT_FOUND: there is no live instance of this id that runs jobs (those with the role api run none).',

@@ -119,9 +119,9 @@ export const ScaleRequest = z.strictObject({
 export type ScaleRequest = z.infer<typeof ScaleRequest>;
 
 /** Which instances were scaled. */
-export const ScaleAnswer = z.object({
+export const ScaleResponse = z.object({
   workerCount: count,
   instances: z.array(z.string()).describe('They apply it within seconds: GET says how far they are.'),
 });
 /** Which instances were scaled. */
-export type ScaleAnswer = z.infer<typeof ScaleAnswer>;
+export type ScaleResponse = z.infer<typeof ScaleResponse>;

@@ -11,7 +11,7 @@ export {
   BatchBody,
   BatchCounts,
   BatchDetailsBody,
-  BatchIdText,
+  BatchIdParam,
   BatchListQuery,
   BatchPage,
   BatchStatusName,
@@ -23,12 +23,12 @@ export {
   BatchTaskSummary,
   StartBatchRequest,
   StartedBatchBody,
-  TaskKeyText,
+  TaskKeyParam,
 } from './batches.js';
 export {
   GroupBody,
-  GroupChangeAnswer,
   GroupChangeRequest,
+  GroupChangeResponse,
   GroupPage,
   GroupProgressBody,
   GroupQuery,
@@ -39,9 +39,9 @@ export {
   ProgressPoint,
   ResultQuery,
   SealRequest,
-  SubmitGroupAnswer,
   SubmitGroupQuery,
   SubmitGroupRequest,
+  SubmitGroupResponse,
 } from './bulk.js';
 export { BULK_ROUTES } from './bulk-routes.js';
 export { CHANGES_EVENTS, ChangesEvent, ChangesSnapshot, HelloEvent, WatchEvent } from './changes.js';
@@ -51,11 +51,11 @@ export {
   ChatMessagesBody,
   ChatReceiptBody,
   ChatSessionBody,
-  ChatSessionIdText,
+  ChatSessionIdParam,
   ChatSessionList,
   ChatSessionListQuery,
   ChatTaskBody,
-  ChatTaskIdText,
+  ChatTaskIdParam,
   ChatTaskResultBody,
   ChatTaskStatusName,
   CreateChatSessionRequest,
@@ -69,9 +69,9 @@ export {
   DeadLetterBody,
   DeadLetterPage,
   DeadLetterQuery,
+  DeadLetterResponse,
   DeadLetterSelection,
   DeadLetterSignatureBody,
-  MovedAnswer,
 } from './dead-letters.js';
 export { DemoBody, DemoRequest, DemoStopped } from './demo.js';
 export { DEMO_ROUTES } from './demo-routes.js';
@@ -93,14 +93,14 @@ export {
   InstanceWorkers,
   PoolBody,
   PoolStatusBody,
-  ScaleAnswer,
   ScaleRequest,
+  ScaleResponse,
   WORKERS_MAX,
 } from './fleet.js';
 export { FLEET_ROUTES } from './fleet-routes.js';
 export {
-  AddJobsAnswer,
   AddJobsRequest,
+  AddJobsResponse,
   ExplanationBody,
   JobBody,
   JobDetailBody,
@@ -111,10 +111,10 @@ export {
 } from './jobs.js';
 export { OPERATION_ROUTES } from './operation-routes.js';
 export {
-  AcceptedAnswer,
-  CancelAnswer,
+  AcceptedResponse,
+  CancelResponse,
   type CommandBody,
-  CompletedAnswer,
+  CompletedResponse,
   type ListFilter,
   ListQuery,
   OPERATION_EVENTS,
@@ -122,7 +122,7 @@ export {
   OperationEvent,
   OperationPage,
   OperationStateName,
-  OpIdText,
+  OpIdParam,
   OutcomeBody,
   StatusQuery,
   SubmitRequest,
@@ -138,15 +138,22 @@ export {
   Problem,
   toProblem,
 } from './problem.js';
-export { type HttpAnswer, type HttpRoute, ROLES, type Role, type RouteSpec, type Tenancy } from './route.js';
-export { type AnswerOf, type RequestOf, ROUTES } from './routes.js';
+export {
+  type HttpResponse,
+  type HttpRoute,
+  ROLES,
+  type Role,
+  type RouteSpec,
+  type Tenancy,
+} from './route.js';
+export { type RequestOf, type ResponseOf, ROUTES } from './routes.js';
 export { SCHEDULE_ROUTES } from './schedule-routes.js';
 export {
   RemovedScheduleBody,
   RemoveScheduleQuery,
   ScheduleBody,
   ScheduleListQuery,
-  ScheduleNameText,
+  ScheduleNameParam,
   SchedulePage,
   SetScheduleRequest,
 } from './schedules.js';

@@ -32,14 +32,14 @@ export const AddJobsRequest = z.strictObject({ jobs: z.array(JobRequest) });
 export type AddJobsRequest = z.infer<typeof AddJobsRequest>;
 
 /** What became of them. */
-export const AddJobsAnswer = z.object({
+export const AddJobsResponse = z.object({
   groupId: z.string(),
   added: count.describe('Jobs that are new.'),
   known: count.describe('Jobs whose ids were registered before: nothing happened to them.'),
   registered: count.describe('Jobs of the group now.'),
 });
 /** What became of them. */
-export type AddJobsAnswer = z.infer<typeof AddJobsAnswer>;
+export type AddJobsResponse = z.infer<typeof AddJobsResponse>;
 
 /** A job. What there is not is null. */
 export const JobBody = z.object({

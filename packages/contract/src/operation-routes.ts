@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import {
-  AcceptedAnswer,
-  CancelAnswer,
-  CompletedAnswer,
+  AcceptedResponse,
+  CancelResponse,
+  CompletedResponse,
   ListQuery,
   OperationBody,
   OperationEvent,
   OperationPage,
-  OpIdText,
+  OpIdParam,
   StatusQuery,
   SubmitRequest,
 } from './operations.js';
@@ -15,7 +15,7 @@ import { defineRoute, json, problems, UNAVAILABLE } from './route.js';
 
 const tag = 'Operations';
 const NOT_FOUND = 'OPERATION_NOT_FOUND: there is none of this id, or it is another tenant’s.';
-const params = z.object({ opId: OpIdText });
+const params = z.object({ opId: OpIdParam });
 
 /** Everything that can be asked about operations. */
 export const OPERATION_ROUTES = {
@@ -36,10 +36,10 @@ export const OPERATION_ROUTES = {
     },
     body: SubmitRequest,
     answers: {
-      200: json('The work ended inside the budget.', CompletedAnswer, {
+      200: json('The work ended inside the budget.', CompletedResponse, {
         'Preference-Applied': 'What was made of Prefer.',
       }),
-      202: json('The work goes on.', AcceptedAnswer, {
+      202: json('The work goes on.', AcceptedResponse, {
         Location: 'The status URL.',
         'Retry-After': 'When to ask, in seconds.',
         'Preference-Applied': 'What was made of Prefer.',
@@ -110,7 +110,7 @@ export const OPERATION_ROUTES = {
     audited: true,
     params,
     answers: {
-      200: json('The operation after it.', CancelAnswer),
+      200: json('The operation after it.', CancelResponse),
       ...problems({ 404: NOT_FOUND, 503: UNAVAILABLE }),
     },
   }),

@@ -8,7 +8,7 @@ const name = (what: string) =>
     .describe(what);
 
 /** The id of an operation. */
-export const OpIdText = z.guid().describe('The id of an operation, a UUID.');
+export const OpIdParam = z.guid().describe('The id of an operation, a UUID.');
 
 /** Where an operation is. */
 export const OperationStateName = z
@@ -66,27 +66,27 @@ export const OutcomeBody = z
 export type OutcomeBody = z.infer<typeof OutcomeBody>;
 
 /** The answer 200 to a submit: the work ended inside the budget. */
-export const CompletedAnswer = z.object({
-  opId: OpIdText,
+export const CompletedResponse = z.object({
+  opId: OpIdParam,
   status: z.enum(['COMPLETED', 'FAILED']).describe('FAILED is a failure of the work, not of the request.'),
   outcome: OutcomeBody,
 });
 /** The answer 200 to a submit: the work ended inside the budget. */
-export type CompletedAnswer = z.infer<typeof CompletedAnswer>;
+export type CompletedResponse = z.infer<typeof CompletedResponse>;
 
 /** The answer 202 to a submit: the work goes on. */
-export const AcceptedAnswer = z.object({
-  opId: OpIdText,
+export const AcceptedResponse = z.object({
+  opId: OpIdParam,
   status: z.literal('IN_PROGRESS'),
   statusUrl: z.string().describe('Where to ask; the header Location says the same.'),
   estimatedCompletionTime: time.describe('From the measured durations of the route.'),
 });
 /** The answer 202 to a submit: the work goes on. */
-export type AcceptedAnswer = z.infer<typeof AcceptedAnswer>;
+export type AcceptedResponse = z.infer<typeof AcceptedResponse>;
 
 /** An operation. What there is not is null. */
 export const OperationBody = z.object({
-  opId: OpIdText,
+  opId: OpIdParam,
   tenant: z.string().describe("'' for none."),
   traceparent: z.string().nullable(),
   domain: z.string(),
@@ -151,12 +151,12 @@ export const OperationPage = z.object({
 export type OperationPage = z.infer<typeof OperationPage>;
 
 /** The answer to a cancellation. */
-export const CancelAnswer = z.object({
+export const CancelResponse = z.object({
   cancelled: z.boolean().describe('false: it had ended before, in another way, or still has to be ended.'),
   operation: OperationBody,
 });
 /** The answer to a cancellation. */
-export type CancelAnswer = z.infer<typeof CancelAnswer>;
+export type CancelResponse = z.infer<typeof CancelResponse>;
 
 /** Names of the events of a stream: the operation as it is, each change, its end. */
 export const OPERATION_EVENTS = ['start', 'change', 'end'] as const;

@@ -15,7 +15,7 @@ export const ROLES = ['none', 'read', 'operate', 'admin'] as const satisfies rea
 export type Tenancy = 'own' | 'shared' | 'open';
 
 /** One possible answer. */
-export interface HttpAnswer<S extends z.ZodType = z.ZodType> {
+export interface HttpResponse<S extends z.ZodType = z.ZodType> {
   readonly description: string;
   /** '' for one without a body. */
   readonly contentType: string;
@@ -43,7 +43,7 @@ export interface RouteSpec {
   /** The body may come as lines of JSON instead (`application/x-ndjson`): what each is. */
   readonly ndjson?: string | undefined;
   /** By status. */
-  readonly answers: Readonly<Record<number, HttpAnswer>>;
+  readonly answers: Readonly<Record<number, HttpResponse>>;
 }
 
 /** One thing that can be asked over HTTP: enough to check a request, to judge its caller, and to write its OpenAPI text. */
@@ -71,13 +71,13 @@ export const json = <S extends z.ZodType>(
   description: string,
   schema: S,
   headers?: Readonly<Record<string, string>>,
-): HttpAnswer<S> => ({ description, contentType: 'application/json', schema, headers });
+): HttpResponse<S> => ({ description, contentType: 'application/json', schema, headers });
 
 /**
  * An answer in plain text or another type that is not JSON.
  * @param description - when it is given.
  */
-export const text = (description: string, contentType: string): HttpAnswer<z.ZodString> => ({
+export const text = (description: string, contentType: string): HttpResponse<z.ZodString> => ({
   description,
   contentType,
   schema: z.string(),
@@ -87,7 +87,7 @@ export const text = (description: string, contentType: string): HttpAnswer<z.Zod
  * An answer without a body.
  * @param description - when it is given.
  */
-export const empty = (description: string): HttpAnswer<z.ZodUndefined> => ({
+export const empty = (description: string): HttpResponse<z.ZodUndefined> => ({
   description,
   contentType: '',
   schema: z.undefined(),
@@ -99,7 +99,7 @@ export const empty = (description: string): HttpAnswer<z.ZodUndefined> => ({
  */
 export const problems = (
   descriptions: Readonly<Record<number, string>>,
-): Record<number, HttpAnswer<typeof Problem>> =>
+): Record<number, HttpResponse<typeof Problem>> =>
   Object.fromEntries(
     Object.entries({ ...descriptions, 500: 'INTERNAL: something unexpected; no details.' }).map(
       ([status, description]) => [

@@ -37,7 +37,7 @@ export interface RequestOf<Id extends keyof typeof ROUTES> {
 type Good = 200 | 201 | 202;
 
 /** What a route answers when all is well. */
-export type AnswerOf<Id extends keyof typeof ROUTES> = {
+export type ResponseOf<Id extends keyof typeof ROUTES> = {
   [S in Good]: (typeof ROUTES)[Id]['answers'] extends Readonly<Record<S, { readonly schema: infer A }>>
     ? A extends z.ZodType
       ? z.output<A>

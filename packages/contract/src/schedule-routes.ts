@@ -5,7 +5,7 @@ import {
   RemoveScheduleQuery,
   ScheduleBody,
   ScheduleListQuery,
-  ScheduleNameText,
+  ScheduleNameParam,
   SchedulePage,
   SetScheduleRequest,
 } from './schedules.js';
@@ -50,7 +50,7 @@ export const SCHEDULE_ROUTES = {
     role: 'admin',
     tenancy: 'own',
     audited: true,
-    params: z.object({ name: ScheduleNameText }),
+    params: z.object({ name: ScheduleNameParam }),
     query: RemoveScheduleQuery,
     answers: {
       200: json('It is removed.', RemovedScheduleBody),

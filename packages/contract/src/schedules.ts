@@ -4,11 +4,11 @@ import { count, pageOf, paging, storableText, tenantField, time } from './fields
 const catchUp = z.enum(['one', 'all', 'none']);
 
 /** The name of a schedule. */
-export const ScheduleNameText = storableText(200).describe('The name of a schedule within its tenant.');
+export const ScheduleNameParam = storableText(200).describe('The name of a schedule within its tenant.');
 
 /** A schedule to set. Unknown fields are refused. */
 export const SetScheduleRequest = z.strictObject({
-  name: ScheduleNameText,
+  name: ScheduleNameParam,
   dag: storableText(100).describe('The name of a DAG; each batch takes the version of its time.'),
   cron: storableText(200).describe(
     'Five fields (minute, hour, day of month, month, day of week), six with seconds first, seven with the year last, or @daily and the like.',

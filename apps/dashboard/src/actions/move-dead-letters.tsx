@@ -126,7 +126,7 @@ function useMove(
     setBusy(true);
     setProblem(undefined);
     try {
-      const { moved } = await client.call(ROUTES[move], { body: moveBody(selection, count) });
+      const { count: moved } = await client.call(ROUTES[move], { body: moveBody(selection, count) });
       say('ok', movedText(move, moved, count));
       onClose(moved);
     } catch (error) {

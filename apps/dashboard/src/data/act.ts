@@ -1,4 +1,4 @@
-import type { AnswerOf, CallRequest, ServerRouteId } from '@millrace/contract/server-client';
+import type { CallRequest, ResponseOf, ServerRouteId } from '@millrace/contract/server-client';
 import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useSay } from '../parts/notices.js';
 import { problemText } from '../rules/problem-text.js';
@@ -7,7 +7,7 @@ import { useSession } from './session.js';
 /** How something is done. */
 export interface ActOptions<Id extends ServerRouteId> {
   /** What is said when it is done; undefined: nothing. */
-  readonly done?: ((answer: AnswerOf<Id>, request: CallRequest<Id>) => string | undefined) | undefined;
+  readonly done?: ((answer: ResponseOf<Id>, request: CallRequest<Id>) => string | undefined) | undefined;
   /** false: whoever asks shows the problem where it belongs. */
   readonly saysProblems?: boolean | undefined;
 }
@@ -16,11 +16,11 @@ export interface ActOptions<Id extends ServerRouteId> {
 export function useAct<Id extends ServerRouteId>(
   id: Id,
   { done, saysProblems = true }: ActOptions<Id> = {},
-): UseMutationResult<AnswerOf<Id>, Error, CallRequest<Id>> {
+): UseMutationResult<ResponseOf<Id>, Error, CallRequest<Id>> {
   const { client } = useSession();
   const queries = useQueryClient();
   const say = useSay();
-  return useMutation<AnswerOf<Id>, Error, CallRequest<Id>>({
+  return useMutation<ResponseOf<Id>, Error, CallRequest<Id>>({
     mutationFn: (request) => client.call(id, request),
     onSuccess: (answer, request) => {
       const text = done?.(answer, request);

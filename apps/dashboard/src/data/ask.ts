@@ -1,4 +1,4 @@
-import type { AnswerOf, CallRequest, ServerRouteId } from '@millrace/contract/server-client';
+import type { CallRequest, ResponseOf, ServerRouteId } from '@millrace/contract/server-client';
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useSession } from './session.js';
 
@@ -16,10 +16,10 @@ export interface AskOptions<Answer = unknown> {
 export function useAsk<Id extends ServerRouteId>(
   id: Id,
   request: CallRequest<Id>,
-  { everyMs = false, when = true, keepsShown = true }: AskOptions<AnswerOf<Id>> = {},
-): UseQueryResult<AnswerOf<Id>, Error> {
+  { everyMs = false, when = true, keepsShown = true }: AskOptions<ResponseOf<Id>> = {},
+): UseQueryResult<ResponseOf<Id>, Error> {
   const { client } = useSession();
-  return useQuery<AnswerOf<Id>, Error>({
+  return useQuery<ResponseOf<Id>, Error>({
     queryKey: [id, request],
     queryFn: ({ signal }) => client.call(id, request, { signal }),
     enabled: when,

@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type SeenTenant, seenTenants } from '../rules/seen-tenants.js';
@@ -8,7 +8,7 @@ import { useAsk } from './ask.js';
 export const TOLD_MAX = 200;
 
 /** Who gets which share, with what they got since the page was opened. */
-export interface Seen extends Pick<UseQueryResult<AnswerOf<'getFairness'>, Error>, 'data' | 'error'> {
+export interface Seen extends Pick<UseQueryResult<ResponseOf<'getFairness'>, Error>, 'data' | 'error'> {
   readonly tenants: readonly SeenTenant[];
   /** When it was told, in milliseconds since 1970. */
   readonly at: number;

@@ -1,7 +1,7 @@
 import {
-  type AnswerOf,
   createServerClient,
   type ProblemError,
+  type ResponseOf,
   type ServerClient,
 } from '@millrace/contract/server-client';
 import { QueryClientProvider, useQuery } from '@tanstack/react-query';
@@ -11,7 +11,7 @@ import { emptyQueries } from './queries.js';
 import { readKey, writeKey } from './stored-key.js';
 
 /** Who looks, and what they may. */
-type Caller = AnswerOf<'getCaller'>;
+type Caller = ResponseOf<'getCaller'>;
 /** What a caller may: each what those before it may. */
 type Role = Caller['role'];
 

@@ -1,10 +1,10 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import type { Range } from '../rules/ranges.js';
 import { useSession } from './session.js';
 
 /** What happened in the last hours. */
-export type Stats = AnswerOf<'getStats'>;
+export type Stats = ResponseOf<'getStats'>;
 
 /** A new point comes so often. */
 const POINT_EVERY_MS = 10_000;

@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { countText } from '../rules/amounts.js';
@@ -9,7 +9,7 @@ import { Ago } from './when.js';
 
 /** The errors behind many failures, a line each. */
 export interface CauseListProps {
-  readonly causes: NonNullable<AnswerOf<'listDeadLetters'>['signatures']>;
+  readonly causes: NonNullable<ResponseOf<'listDeadLetters'>['signatures']>;
   /** Of one group only. */
   readonly groupId?: string;
 }

@@ -1,10 +1,10 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { rateText } from './amounts.js';
 import { durationText } from './times.js';
 import type { Tone } from './tones.js';
 
 /** A called service. */
-export type Resource = AnswerOf<'getCongestion'>['resources'][number];
+export type Resource = ResponseOf<'getCongestion'>['resources'][number];
 type Point = Resource['history'][number];
 
 /** From when to when something is drawn, in seconds since 1970. */

@@ -1,11 +1,11 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { counted } from './amounts.js';
 import { reasonText } from './job-waits.js';
 import { durationText } from './times.js';
 import { statusText, type Tone, toneOf } from './tones.js';
 
 /** Why a job does not run. */
-export type Explanation = AnswerOf<'explainJob'>;
+export type Explanation = ResponseOf<'explainJob'>;
 type Gate = Explanation['gates'][number];
 
 /** A gate in words for people. */

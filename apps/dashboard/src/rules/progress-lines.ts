@@ -1,6 +1,6 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 
-type Point = AnswerOf<'getGroupProgress'>['points'][number];
+type Point = ResponseOf<'getGroupProgress'>['points'][number];
 
 /** How far a group was, as lines of a chart. */
 export interface ProgressLines {

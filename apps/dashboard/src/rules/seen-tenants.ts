@@ -1,8 +1,8 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { shareTone, wants } from './shares.js';
 
 /** A tenant with its share, as the server tells it. */
-export type TenantShare = AnswerOf<'getFairness'>['tenants'][number];
+export type TenantShare = ResponseOf<'getFairness'>['tenants'][number];
 
 /** What somebody got at one time. */
 export interface TrailPoint {

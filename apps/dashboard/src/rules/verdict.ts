@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { counted, rateText } from './amounts.js';
 import { wants } from './shares.js';
 import { durationText } from './times.js';
@@ -6,7 +6,7 @@ import type { Tone } from './tones.js';
 
 /** What a verdict is made of. */
 export interface VerdictFacts {
-  readonly tenants: AnswerOf<'getFairness'>['tenants'];
+  readonly tenants: ResponseOf<'getFairness'>['tenants'];
   /** Those who have had clearly less than their fair share for a while. */
   readonly underserved: readonly string[];
   /** null: this caller is not told, or nobody could look. */
@@ -18,7 +18,7 @@ export interface VerdictFacts {
     readonly liveSlots: number;
     readonly waitingSlots: number;
   } | null;
-  readonly resources: AnswerOf<'getCongestion'>['resources'];
+  readonly resources: ResponseOf<'getCongestion'>['resources'];
 }
 
 /** Something that somebody should know, and where to look. */

@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { countText, percentText } from '../../src/rules/amounts.js';
@@ -14,8 +14,8 @@ export function groupsPage(world: () => World): void {
   it('finds groups by state, tenant and id, and keeps that in the address', () => findsGroups(world()));
 }
 
-const tenantsOf = ({ tenants }: AnswerOf<'getFairness'>) => tenants;
-const labelOf = ({ id, share, fairShare }: AnswerOf<'getFairness'>['tenants'][number]) =>
+const tenantsOf = ({ tenants }: ResponseOf<'getFairness'>) => tenants;
+const labelOf = ({ id, share, fairShare }: ResponseOf<'getFairness'>['tenants'][number]) =>
   `${id} gets ${percentText(share)}, its fair share is ${percentText(fairShare)}`;
 
 async function followsWeight({ api, open }: World): Promise<void> {
@@ -25,7 +25,7 @@ async function followsWeight({ api, open }: World): Promise<void> {
   const bar = (id: string) => shares.getByRole('img', { name: new RegExp(`^${id} gets`) });
   await bar('demo-shop-01').waitFor();
   // Everything moves all the time: what is shown is compared with the answer that the page has got last.
-  let told: AnswerOf<'getFairness'>['tenants'] = [];
+  let told: ResponseOf<'getFairness'>['tenants'] = [];
   page.on('response', async (response) => {
     if (response.url().includes('/api/bulk/fairness'))
       told = await response.json().then(tenantsOf, () => told);

@@ -3,8 +3,8 @@ import { DeadLetterService } from '@millrace/bulk-action/nestjs';
 import {
   BULK_ROUTES,
   type DeadLetterPage,
+  type DeadLetterResponse,
   type DeadLetterSelection,
-  type MovedAnswer,
 } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { ERRORS } from '../errors.js';
@@ -42,12 +42,12 @@ export class DeadLettersController {
   }
 
   @Serve(REDRIVE)
-  redrive(@Ask() { body, caller }: Asked<typeof REDRIVE>): Promise<MovedAnswer> {
+  redrive(@Ask() { body, caller }: Asked<typeof REDRIVE>): Promise<DeadLetterResponse> {
     return this.#move(caller, body, (selection, max) => this.#letters.redrive(selection, { max }));
   }
 
   @Serve(PURGE)
-  purge(@Ask() { body, caller }: Asked<typeof PURGE>): Promise<MovedAnswer> {
+  purge(@Ask() { body, caller }: Asked<typeof PURGE>): Promise<DeadLetterResponse> {
     return this.#move(caller, body, (selection, max) => this.#letters.purge(selection, { max }));
   }
 
@@ -55,7 +55,7 @@ export class DeadLettersController {
     caller: Caller,
     body: DeadLetterSelection,
     move: (selection: Selection, max: number) => Promise<number>,
-  ): Promise<MovedAnswer> {
+  ): Promise<DeadLetterResponse> {
     const selections = selectionsOf(caller, body);
     const { expectedCount: expected } = body;
     return callerCaused(async () => {
@@ -65,7 +65,7 @@ export class DeadLettersController {
       let moved = 0;
       // What died since it was counted has not been seen by whoever confirmed the count.
       for (const selection of selections) moved += await move(selection, expected - moved);
-      return { moved };
+      return { count: moved };
     });
   }
 }

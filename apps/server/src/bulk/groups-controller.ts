@@ -2,7 +2,7 @@ import { BulkActionService } from '@millrace/bulk-action/nestjs';
 import {
   BULK_ROUTES,
   type GroupBody,
-  type GroupChangeAnswer,
+  type GroupChangeResponse,
   type GroupPage,
   type GroupProgressBody,
   type GroupResultBody,
@@ -76,7 +76,7 @@ export class GroupsController {
   }
 
   @Serve(CANCEL)
-  async cancel(@Ask() { params, caller }: Asked<typeof CANCEL>): Promise<GroupChangeAnswer> {
+  async cancel(@Ask() { params, caller }: Asked<typeof CANCEL>): Promise<GroupChangeResponse> {
     const groupId = groupRef(caller, params.groupId);
     const { changed } = await this.#service.cancelGroup(groupId);
     return { changed, group: await this.#body(caller, groupId) };
@@ -102,7 +102,7 @@ export class GroupsController {
   }
 
   @Serve(SEAL)
-  async seal(@Ask() { params, body, caller }: Asked<typeof SEAL>): Promise<GroupChangeAnswer> {
+  async seal(@Ask() { params, body, caller }: Asked<typeof SEAL>): Promise<GroupChangeResponse> {
     const groupId = groupRef(caller, params.groupId);
     const { changed } = await callerCaused(() => this.#service.seal(groupId, body));
     return { changed, group: await this.#body(caller, groupId) };

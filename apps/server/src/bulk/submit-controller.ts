@@ -2,10 +2,10 @@ import type { Readable } from 'node:stream';
 import { checkRequestId, type ResolvedBulkActionConfig } from '@millrace/bulk-action';
 import { BULK_ACTION_CONFIG, BulkActionService } from '@millrace/bulk-action/nestjs';
 import {
-  type AddJobsAnswer,
+  type AddJobsResponse,
   BULK_ROUTES,
   type GroupRequest,
-  type SubmitGroupAnswer,
+  type SubmitGroupResponse,
 } from '@millrace/contract';
 import { Controller, Inject, Req, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -44,7 +44,7 @@ export class SubmitController {
   async submit(
     @Ask() asked: Asked<typeof SUBMIT>,
     @Req() request: FastifyRequest,
-  ): Promise<SubmitGroupAnswer> {
+  ): Promise<SubmitGroupResponse> {
     const requestId = requestIdOf(request);
     if (isNdjson(request)) return this.#submitLines(asked, request.body as Readable, requestId);
     const { body, query, caller, traceparent } = asked;
@@ -59,7 +59,7 @@ export class SubmitController {
   }
 
   @Serve(ADD)
-  async add(@Ask() asked: Asked<typeof ADD>, @Req() request: FastifyRequest): Promise<AddJobsAnswer> {
+  async add(@Ask() asked: Asked<typeof ADD>, @Req() request: FastifyRequest): Promise<AddJobsResponse> {
     const { params, body, caller } = asked;
     const requestId = requestIdOf(request);
     const groupId = groupRef(caller, params.groupId);
@@ -80,7 +80,7 @@ export class SubmitController {
     { query, caller, traceparent }: Asked<typeof SUBMIT>,
     body: Readable,
     requestId: string | undefined,
-  ): Promise<SubmitGroupAnswer> {
+  ): Promise<SubmitGroupResponse> {
     let isNew = false;
     const group = async (given: GroupRequest) => {
       const { groupId, created } = await this.#service.createGroup(groupInput(given, caller, traceparent));

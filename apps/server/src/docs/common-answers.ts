@@ -1,7 +1,7 @@
-import { type HttpAnswer, type HttpRoute, PROBLEM_CONTENT_TYPE, Problem } from '@millrace/contract';
+import { type HttpResponse, type HttpRoute, PROBLEM_CONTENT_TYPE, Problem } from '@millrace/contract';
 
 /** What a route can answer: what its row says, and what everything that stands before all routes may. */
-export function answersOf(route: HttpRoute): Readonly<Record<string, HttpAnswer>> {
+export function answersOf(route: HttpRoute): Readonly<Record<string, HttpResponse>> {
   const common = Object.entries(commonProblems(route)).map(([status, description]) => [
     status,
     { description, contentType: PROBLEM_CONTENT_TYPE, schema: Problem },

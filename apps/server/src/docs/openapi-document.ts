@@ -1,4 +1,4 @@
-import { type HttpAnswer, type HttpRoute, PATHS, ROUTES } from '@millrace/contract';
+import { type HttpResponse, type HttpRoute, PATHS, ROUTES } from '@millrace/contract';
 import type { z } from 'zod';
 import { NDJSON } from '../http/asked.js';
 import { answersOf } from './common-answers.js';
@@ -70,7 +70,7 @@ function schemasOf(route: HttpRoute): z.ZodType[] {
   return [...fields, ...(body ? [body] : []), ...answers.map(({ schema }) => schema)];
 }
 
-const hasBody = ({ contentType }: HttpAnswer): boolean => contentType !== '';
+const hasBody = ({ contentType }: HttpResponse): boolean => contentType !== '';
 
 function operationOf(route: HttpRoute, schemas: WrittenSchemas): OpenApiOperation {
   const { id, tag, summary, description, role, tenancy } = route;
@@ -129,7 +129,7 @@ function bodyOf({ body, ndjson }: HttpRoute, schemas: WrittenSchemas): OpenApiCo
   };
 }
 
-function responseOf(answer: HttpAnswer, schemas: WrittenSchemas): OpenApiResponse {
+function responseOf(answer: HttpResponse, schemas: WrittenSchemas): OpenApiResponse {
   const { description, contentType, schema, headers } = answer;
   return {
     description,

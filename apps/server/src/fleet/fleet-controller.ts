@@ -5,7 +5,7 @@ import {
   type InstanceList,
   type PoolBody,
   type PoolStatusBody,
-  type ScaleAnswer,
+  type ScaleResponse,
 } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
@@ -64,7 +64,7 @@ export class FleetController {
   }
 
   @Serve(FLEET_ROUTES.scalePool)
-  async scale(@Ask() { body }: Asked<typeof FLEET_ROUTES.scalePool>): Promise<ScaleAnswer> {
+  async scale(@Ask() { body }: Asked<typeof FLEET_ROUTES.scalePool>): Promise<ScaleResponse> {
     const { workerCount, instance } = body;
     const instances = await this.#store.want(workerCount, instance);
     if (instances.length === 0) throw await this.#notFound(instance);

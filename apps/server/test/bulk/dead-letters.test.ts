@@ -71,11 +71,11 @@ describe('dead letters over HTTP', () => {
 
   it('are purged by id and by group, sent back by signature; a tenant reaches its own only', async () => {
     const ids = ['j0', 'j1', 'j0', 'none'].map((jobId) => ({ groupId: 'b', jobId }));
-    expect((await move('purge', { ids, expectedCount: 2 }, KEYS.acme)).body).toEqual({ moved: 2 });
+    expect((await move('purge', { ids, expectedCount: 2 }, KEYS.acme)).body).toEqual({ count: 2 });
     const foreign = { ids: [{ groupId: 'shop/s', jobId: 'j0' }], expectedCount: 1 };
     expect((await move('purge', foreign, KEYS.acme)).status).toBe(404);
     const [{ signature }] = (await list('groupBy=signature')).signatures;
-    expect((await move('redrive', { signature, expectedCount: 3 }, KEYS.shop)).body).toEqual({ moved: 3 });
+    expect((await move('redrive', { signature, expectedCount: 3 }, KEYS.shop)).body).toEqual({ count: 3 });
     // They die again: their group has opened its next round, and ends it.
     const result = await until(
       async () => {
@@ -92,10 +92,10 @@ describe('dead letters over HTTP', () => {
     expect((await move('purge', { ...other, expectedCount: 1 })).body).toMatchObject({
       code: 'COUNT_CHANGED',
     });
-    expect((await move('purge', { groupId: 'acme/b', expectedCount: 1 })).body).toEqual({ moved: 1 });
+    expect((await move('purge', { groupId: 'acme/b', expectedCount: 1 })).body).toEqual({ count: 1 });
     const both = { groupId: 'acme/a', signature, expectedCount: 3 };
-    expect((await move('purge', both)).body).toEqual({ moved: 3 });
-    expect((await move('purge', { all: true, expectedCount: 3 })).body).toEqual({ moved: 3 });
+    expect((await move('purge', both)).body).toEqual({ count: 3 });
+    expect((await move('purge', { all: true, expectedCount: 3 })).body).toEqual({ count: 3 });
     expect((await list()).items).toEqual([]);
   });
 });

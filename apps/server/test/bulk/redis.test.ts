@@ -72,7 +72,7 @@ describe('bulk over HTTP on Redis', () => {
     expect(points.at(-1)).toMatchObject({ done: 1_501, failed: 1, registered: 1_501 });
     const selection = { signature: causes.signatures[0].signature, expectedCount: 1 };
     expect((await server.send('/api/bulk/dead-letters/purge', { body: selection })).body).toEqual({
-      moved: 1,
+      count: 1,
     });
     expect((await server.send(`${GROUPS}?tenant=acme`)).body.items).toMatchObject([{ id: 'acme/up' }]);
     expect((await server.send(`${GROUPS}/acme%2Fup/jobs?state=FAILED`)).body.items).toMatchObject([

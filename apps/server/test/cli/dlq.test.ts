@@ -104,12 +104,12 @@ describe('millrace dlq', () => {
     expect(yes.err).toContain('Throw 2 dead letters that were named away for good?');
     expect(await run(['dlq', 'purge', '--ids', ids, '--yes', '--json'])).toEqual({
       exitCode: 0,
-      out: '{\n  "moved": 0\n}\n',
+      out: '{\n  "count": 0\n}\n',
       err: '',
     });
 
     const back = await run(['dlq', 'redrive', '--group', 'a', '--yes', '--json']);
-    expect(JSON.parse(back.out)).toEqual({ moved: 2 });
+    expect(JSON.parse(back.out)).toEqual({ count: 2 });
     await until(async () => (await letters('&groupId=a')) === 2, { what: 'both died again' });
   });
 

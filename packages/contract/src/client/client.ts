@@ -1,8 +1,8 @@
 import type {
-  AcceptedAnswer,
-  CancelAnswer,
+  AcceptedResponse,
+  CancelResponse,
   CommandBody,
-  CompletedAnswer,
+  CompletedResponse,
   ListFilter,
   OperationBody,
   OperationEvent,
@@ -36,7 +36,7 @@ export interface WaitOptions extends CallOptions {
 /** What can be done with operations. Every call throws ProblemError when the server refuses. */
 export interface OperationsClient {
   /** Submits a command; repeated after a lost answer with the same key, so its work runs once. `status` tells the two answers apart. */
-  submit(command: CommandBody, options?: SubmitCallOptions): Promise<CompletedAnswer | AcceptedAnswer>;
+  submit(command: CommandBody, options?: SubmitCallOptions): Promise<CompletedResponse | AcceptedResponse>;
   /** Looks at an operation. */
   status(opId: string, options?: CallOptions): Promise<OperationBody>;
   /** Waits for the end of an operation. Look at `endedAt`: it is null when the time was up first. */
@@ -46,7 +46,7 @@ export interface OperationsClient {
   /** Lists operations, newest first. */
   list(filter?: ListFilter, options?: CallOptions): Promise<OperationPage>;
   /** Cancels an operation. */
-  cancel(opId: string, options?: CallOptions): Promise<CancelAnswer>;
+  cancel(opId: string, options?: CallOptions): Promise<CancelResponse>;
 }
 
 const WAIT_MS = 60_000;

@@ -4,10 +4,10 @@
  * @packageDocumentation
  */
 export type {
-  AcceptedAnswer,
-  CancelAnswer,
+  AcceptedResponse,
+  CancelResponse,
   CommandBody,
-  CompletedAnswer,
+  CompletedResponse,
   ListFilter,
   OperationBody,
   OperationEvent,

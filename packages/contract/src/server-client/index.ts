@@ -9,7 +9,7 @@ export { BUSY_STATUSES, ProblemError } from '../client/problem-error.js';
 export type { ServerEvent } from '../client/read-events.js';
 export type { BodyPieces } from '../client/request-body.js';
 export type { Problem } from '../problem.js';
-export type { AnswerOf, RequestOf } from '../routes.js';
+export type { RequestOf, ResponseOf } from '../routes.js';
 export { VIEWS, type ViewId } from '../views.js';
 export {
   type CallRequest,

@@ -3,7 +3,7 @@ import { type ClientOptions, Http, type HttpRequest } from '../client/http.js';
 import type { ServerEvent } from '../client/read-events.js';
 import { type BodyPieces, piecesLeft } from '../client/request-body.js';
 import { PATHS, type RouteId } from '../paths.js';
-import type { AnswerOf, RequestOf, ROUTES } from '../routes.js';
+import type { RequestOf, ResponseOf, ROUTES } from '../routes.js';
 import { randomKey } from '../system/timing.js';
 
 /** The routes that a server has. */
@@ -43,7 +43,7 @@ export interface ServerClient {
     id: Id,
     request: CallRequest<Id>,
     options?: ServerCallOptions,
-  ): Promise<AnswerOf<Id>>;
+  ): Promise<ResponseOf<Id>>;
   /**
    * Sends lines of JSON (application/x-ndjson) while they are made, however many; what a line is, its route says. Sent once: after a
    * failure send all of them again with the same `idempotencyKey`. Browsers can do it over HTTP/2 only.
@@ -53,7 +53,7 @@ export interface ServerClient {
     request: Omit<CallRequest<Id>, 'body'>,
     lines: BodyPieces,
     options?: UploadOptions,
-  ): Promise<AnswerOf<Id>>;
+  ): Promise<ResponseOf<Id>>;
   /** Opens the stream of a route; it is not opened again when it breaks. */
   stream<Id extends ServerRouteId>(
     id: Id,
@@ -111,7 +111,7 @@ export function createServerClient(options: ClientOptions): ServerClient {
       const body = piecesLeft(lines);
       // Not awaited: a source that hangs must not hold up who reads the answer.
       const leave = () => void body.return().catch(() => {});
-      return single.send<AnswerOf<typeof id>>({ ...asked, headers, body }).finally(leave);
+      return single.send<ResponseOf<typeof id>>({ ...asked, headers, body }).finally(leave);
     },
     stream: (id, request, call) =>
       http.stream(

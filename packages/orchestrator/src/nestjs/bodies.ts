@@ -1,4 +1,4 @@
-import type { AcceptedAnswer, CancelAnswer, CompletedAnswer, OperationBody } from '@millrace/contract';
+import type { AcceptedResponse, CancelResponse, CompletedResponse, OperationBody } from '@millrace/contract';
 import { ERRORS } from '../errors.js';
 import type { Operation } from '../model.js';
 import type { OpId } from '../op-id.js';
@@ -6,7 +6,7 @@ import type { Estimate } from '../operations.js';
 import type { Outcome } from '../outcome.js';
 
 /** The answer to a submit whose work ended inside the budget. */
-export const completedAnswer = (opId: OpId, outcome: Outcome): CompletedAnswer => ({
+export const completedAnswer = (opId: OpId, outcome: Outcome): CompletedResponse => ({
   opId,
   status: outcome.type === 'Ok' ? 'COMPLETED' : 'FAILED',
   outcome,
@@ -16,7 +16,7 @@ export const completedAnswer = (opId: OpId, outcome: Outcome): CompletedAnswer =
  * The answer to a submit whose work goes on.
  * @param estimate - when it will have ended.
  */
-export const acceptedAnswer = (opId: OpId, statusUrl: string, estimate: Estimate): AcceptedAnswer => ({
+export const acceptedAnswer = (opId: OpId, statusUrl: string, estimate: Estimate): AcceptedResponse => ({
   opId,
   status: 'IN_PROGRESS',
   statusUrl,
@@ -24,7 +24,7 @@ export const acceptedAnswer = (opId: OpId, statusUrl: string, estimate: Estimate
 });
 
 /** The answer to a cancellation. */
-export const cancelAnswer = (operation: Operation): CancelAnswer => ({
+export const cancelAnswer = (operation: Operation): CancelResponse => ({
   cancelled:
     operation.outcome?.type === 'Fail' && ERRORS.is({ code: operation.outcome.errorCode }, 'CANCELLED'),
   operation: operationBody(operation),

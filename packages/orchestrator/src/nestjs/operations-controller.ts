@@ -1,7 +1,7 @@
 import type {
-  AcceptedAnswer,
-  CancelAnswer,
-  CompletedAnswer,
+  AcceptedResponse,
+  CancelResponse,
+  CompletedResponse,
   OperationBody,
   OperationPage,
 } from '@millrace/contract';
@@ -41,7 +41,7 @@ export class OperationsController {
     body: unknown,
     request: HttpRequest,
     reply: HttpReply,
-  ): Promise<CompletedAnswer | AcceptedAnswer> {
+  ): Promise<CompletedResponse | AcceptedResponse> {
     const { orchestrator, operations, timeBudget } = this.#host;
     const { tenant } = await this.#host.scopeOf(request);
     const { command, timeBudgetMs } = readSubmit(body, headerOf(request, 'idempotency-key'));
@@ -97,7 +97,7 @@ export class OperationsController {
   }
 
   /** `DELETE :opId`: ends the operation as FAILED `CANCELLED`. */
-  async cancel(opId: string, request: HttpRequest): Promise<CancelAnswer> {
+  async cancel(opId: string, request: HttpRequest): Promise<CancelResponse> {
     const scope = await this.#host.scopeOf(request);
     return cancelAnswer(await this.#host.operations.cancel(readOpId(opId), scope));
   }

@@ -1,4 +1,4 @@
-import { AcceptedAnswer, CompletedAnswer, OperationBody } from '@millrace/contract';
+import { AcceptedResponse, CompletedResponse, OperationBody } from '@millrace/contract';
 import { NonRetryableError } from '@millrace/foundation';
 import { latch } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ describe('orchestrator FR-5: the answer 200', () => {
       status: 'COMPLETED',
       outcome: { type: 'Ok', message: 'done', data: { echo: { a: [1, null] } } },
     });
-    expect(CompletedAnswer.parse(body)).toEqual(body);
+    expect(CompletedResponse.parse(body)).toEqual(body);
     for (const name of ['location', 'retry-after', 'preference-applied'])
       expect(response.headers.get(name)).toBeNull();
     expect(response.headers.get('cache-control')).toBe('no-store');
@@ -71,7 +71,7 @@ describe('orchestrator FR-5: the answer 202', () => {
     const { post, ask, client } = await serve({ routes: { 'ORDER.PLACE': inline(run) } });
     const before = Date.now();
     const response = await post({ ...COMMAND, timeBudgetMs: 50 });
-    const body = (await response.json()) as AcceptedAnswer;
+    const body = (await response.json()) as AcceptedResponse;
     expect(response.status).toBe(202);
     expect(body).toEqual({
       opId: expect.stringMatching(UUID_V7),
@@ -79,7 +79,7 @@ describe('orchestrator FR-5: the answer 202', () => {
       statusUrl: `/api/operations/${body.opId}/status`,
       estimatedCompletionTime: expect.any(String),
     });
-    expect(AcceptedAnswer.parse(body)).toEqual(body);
+    expect(AcceptedResponse.parse(body)).toEqual(body);
     expect(Date.parse(body.estimatedCompletionTime)).toBeGreaterThan(before);
     expect(response.headers.get('location')).toBe(body.statusUrl);
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
@@ -102,7 +102,7 @@ describe('orchestrator FR-5: the answer 202', () => {
       { routes, path: '/ops/', gracePeriodMs: 10 },
       { prepare: (app) => app.setGlobalPrefix('v1'), path: '/v1/ops' },
     );
-    const accepted = (await (await prefixed.post(quickly)).json()) as AcceptedAnswer;
+    const accepted = (await (await prefixed.post(quickly)).json()) as AcceptedResponse;
     expect(accepted.statusUrl).toBe(`/v1/ops/${accepted.opId}/status`);
     expect((await prefixed.ask(accepted.statusUrl)).status).toBe(200);
     const named = await serve({
@@ -164,14 +164,14 @@ describe('orchestrator FR-5: Idempotency-Key', () => {
     const answers = await Promise.all(
       [{}, { idemKey: 'key 1' }, {}].map(async (extra) => {
         const response = await post({ ...COMMAND, ...extra, ...PATIENT }, { 'idempotency-key': 'key 1' });
-        return (await response.json()) as CompletedAnswer;
+        return (await response.json()) as CompletedResponse;
       }),
     );
     expect(new Set(answers.map(({ opId }) => opId)).size).toBe(1);
     expect(answers.map(({ outcome }) => outcome)).toEqual(Array(3).fill({ type: 'Ok', data: 1 }));
     expect(runs).toBe(1);
     const other = await post({ ...COMMAND, ...PATIENT }, { 'idempotency-key': 'key 2' });
-    expect(((await other.json()) as CompletedAnswer).opId).not.toBe(answers[0]?.opId);
+    expect(((await other.json()) as CompletedResponse).opId).not.toBe(answers[0]?.opId);
   });
 
   it('orchestrator FR-5: one that differs from the body is refused, as is one that is no key', async () => {

@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { type ReactNode, useState } from 'react';
 import { useAct } from '../../data/act.js';
 import { useSession } from '../../data/session.js';
@@ -10,7 +10,7 @@ import { problemText } from '../../rules/problem-text.js';
 import { shownText } from '../../rules/written-json.js';
 
 interface Props {
-  readonly details: AnswerOf<'getBatch'>;
+  readonly details: ResponseOf<'getBatch'>;
 }
 
 /** What can be done with a batch, by those who may. */

@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import type { ReactNode } from 'react';
 import { useNow } from '../../data/live.js';
 import { Card } from '../../parts/card.js';
@@ -9,7 +9,7 @@ import { chainText, pathTimeText, stateCounts } from '../../rules/batch-tasks.js
 import { shownText } from '../../rules/written-json.js';
 
 /** How far a batch is, and what determines how long it takes. */
-export function BatchProgress({ details }: { readonly details: AnswerOf<'getBatch'> }): ReactNode {
+export function BatchProgress({ details }: { readonly details: ResponseOf<'getBatch'> }): ReactNode {
   const { batch, counts, criticalPath, eta } = details;
   const parts = stateCounts(counts);
   return (

@@ -1,5 +1,5 @@
 import type { BatchTaskSummary } from '@millrace/contract';
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { type ReactNode, useMemo } from 'react';
 import { Card } from '../../parts/card.js';
 import { Choice } from '../../parts/field.js';
@@ -24,7 +24,7 @@ export function BatchTasks({
   chosen,
   onChoose,
 }: {
-  readonly details: AnswerOf<'getBatch'>;
+  readonly details: ResponseOf<'getBatch'>;
   readonly tasks: TaskRows;
   readonly chosen: string;
   readonly onChoose: (key: string) => void;

@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { type ReactNode, useCallback, useRef } from 'react';
 import { useAsk } from '../../data/ask.js';
 import { useFilters } from '../../data/filters.js';
@@ -22,7 +22,7 @@ const RUNNING_LOOK_MS = 1_000;
 const LARGE_LOOK_MS = 3_000;
 const LARGE_FROM = 200;
 
-const lookAgainMs = (details: AnswerOf<'getBatch'> | undefined): number | false => {
+const lookAgainMs = (details: ResponseOf<'getBatch'> | undefined): number | false => {
   if (details?.batch.status !== 'RUNNING') return false;
   return details.tasks.length < LARGE_FROM ? RUNNING_LOOK_MS : LARGE_LOOK_MS;
 };
@@ -91,7 +91,7 @@ export function Batch({ params }: ViewProps): ReactNode {
 function BatchNote({
   batch: { dag, dagVersion, tenant, runNo, schedule },
 }: {
-  readonly batch: AnswerOf<'getBatch'>['batch'];
+  readonly batch: ResponseOf<'getBatch'>['batch'];
 }): ReactNode {
   const of = tenant === '' ? '' : ` of ${shownText(tenant)}`;
   const by = schedule === null ? '' : `, by the schedule ${shownText(schedule)}`;

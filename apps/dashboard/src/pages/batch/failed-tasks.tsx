@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import type { ReactNode } from 'react';
 import { JsonView } from '../../parts/json-view.js';
 import { counted } from '../../rules/amounts.js';
@@ -12,7 +12,7 @@ export function FailedTasks({
   details: { batch, counts, tasks },
   onChoose,
 }: {
-  readonly details: AnswerOf<'getBatch'>;
+  readonly details: ResponseOf<'getBatch'>;
   readonly onChoose: (key: string) => void;
 }): ReactNode {
   const shown = tasks.filter(({ status }) => status === 'FAILED').slice(0, SHOWN);

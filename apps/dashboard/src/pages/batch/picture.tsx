@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { Card } from '../../parts/card.js';
 import { Empty } from '../../parts/said.js';
@@ -13,7 +13,7 @@ export function Picture({
   chosen,
   onChoose,
 }: {
-  readonly details: AnswerOf<'getBatch'>;
+  readonly details: ResponseOf<'getBatch'>;
   readonly chosen: string;
   readonly onChoose: (key: string) => void;
 }): ReactNode {

@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import type { ReactNode } from 'react';
 import { useAct } from '../../data/act.js';
 import { useSession } from '../../data/session.js';
@@ -13,7 +13,7 @@ import { parentsOf, taskState } from '../../rules/batch-tasks.js';
 import { shownText } from '../../rules/written-json.js';
 import { useTaskResults } from './task-results.js';
 
-type Details = AnswerOf<'getBatch'>;
+type Details = ResponseOf<'getBatch'>;
 type Task = Details['tasks'][number];
 
 /** More of those that a task waits for are found in the table. */

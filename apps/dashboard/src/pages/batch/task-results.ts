@@ -1,8 +1,8 @@
-import type { AnswerOf, ServerClient } from '@millrace/contract/server-client';
+import type { ResponseOf, ServerClient } from '@millrace/contract/server-client';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useSession } from '../../data/session.js';
 
-type Details = AnswerOf<'getBatch'>;
+type Details = ResponseOf<'getBatch'>;
 
 /** Results by the keys of their tasks. */
 export interface TaskResults {

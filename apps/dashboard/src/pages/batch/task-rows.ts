@@ -1,5 +1,5 @@
 import type { BatchTaskSummary } from '@millrace/contract';
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { useAsk } from '../../data/ask.js';
 import { type CursorPages, useCursorPages } from '../../data/cursor-pages.js';
 import { useFilters } from '../../data/filters.js';
@@ -25,7 +25,7 @@ export interface TaskRows {
  * The tasks of a batch by state: those that come with it, or page by page where it has more of them.
  * @param details - of the batch; undefined: they are on their way.
  */
-export function useTaskRows(details: AnswerOf<'getBatch'> | undefined): TaskRows {
+export function useTaskRows(details: ResponseOf<'getBatch'> | undefined): TaskRows {
   const { values, set } = useFilters('state');
   const status = TASK_STATES.find((name) => name === values.state);
   const pages = useCursorPages(`${details?.batch.id}/${status}`);

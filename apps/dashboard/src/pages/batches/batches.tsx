@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { type ReactNode, useMemo } from 'react';
 import { Link } from 'wouter';
 import { useAsk } from '../../data/ask.js';
@@ -24,7 +24,7 @@ import './batches.css';
 import { KnownDags } from './known-dags.js';
 import { Schedules } from './schedules.js';
 
-type BatchRow = AnswerOf<'listBatches'>['items'][number];
+type BatchRow = ResponseOf<'listBatches'>['items'][number];
 
 const PAGE_SIZE = 50;
 /** As long as tenants and business keys may be. */

@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useAsk } from '../../data/ask.js';
@@ -10,7 +10,7 @@ import { counted } from '../../rules/amounts.js';
 import { hrefOf } from '../../rules/hrefs.js';
 import { shownText } from '../../rules/written-json.js';
 
-type ScheduleRow = AnswerOf<'listSchedules'>['items'][number];
+type ScheduleRow = ResponseOf<'listSchedules'>['items'][number];
 
 /** No change tells of a schedule; the minute is the smallest step of most. */
 const LOOK_EVERY_MS = 15_000;

@@ -1,5 +1,5 @@
 import type { GroupBody } from '@millrace/contract';
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { type DecideGroup, GroupButtons } from '../../actions/group-actions.js';
@@ -19,7 +19,7 @@ import { Limits } from './limits.js';
 import { ShareCell } from './share-cell.js';
 import { Two } from './two.js';
 
-type GroupShare = AnswerOf<'getFairness'>['groups'][number];
+type GroupShare = ResponseOf<'getFairness'>['groups'][number];
 
 /** What the rows need beside the groups themselves. */
 export interface GroupColumnsNeed {

@@ -1,4 +1,4 @@
-import type { AnswerOf, ServerClient } from '@millrace/contract/server-client';
+import type { ResponseOf, ServerClient } from '@millrace/contract/server-client';
 import { type Clock, sleep } from '@millrace/foundation';
 import { allAtOnce } from './all-at-once.js';
 import type { BenchSize, JobsMeasured, Progress } from './bench-model.js';
@@ -73,7 +73,7 @@ async function ended(
   { client, clock, signal }: Measuring,
   groupId: string,
   progress: Progress,
-): Promise<AnswerOf<'getGroup'>> {
+): Promise<ResponseOf<'getGroup'>> {
   for (;;) {
     const group = await client.call('getGroup', { params: { groupId } }, { signal });
     progress(group.progress.done, group.progress.registered);

@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { Command } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
 import { positiveNumber } from '../ask/option-values.js';
@@ -82,5 +82,5 @@ async function abortBatch(asking: Asking, { batch: batchId }: OneBatch): Promise
   return isAborted ? EXIT.DONE : EXIT.FAILED;
 }
 
-const sayStatus = (asking: Asking, batch: AnswerOf<'abortBatch'>, why: string): void =>
+const sayStatus = (asking: Asking, batch: ResponseOf<'abortBatch'>, why: string): void =>
   asking.answer(batch, (printer) => printer.line(`Batch ${batch.id} is ${batch.status}${why}.`));

@@ -1,4 +1,4 @@
-import type { AnswerOf, RequestOf } from '@millrace/contract/server-client';
+import type { RequestOf, ResponseOf } from '@millrace/contract/server-client';
 import { Command } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
 import { givenJson } from '../ask/given-json.js';
@@ -8,7 +8,7 @@ import type { Column } from '../show/printer.js';
 import { shortened, things } from '../show/shortened.js';
 import type { End, Surroundings } from '../surroundings.js';
 
-type Dag = AnswerOf<'listDags'>['items'][number];
+type Dag = ResponseOf<'listDags'>['items'][number];
 
 const STEPS_CHARACTERS_MAX = 80;
 

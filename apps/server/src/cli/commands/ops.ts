@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { Command, Option } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
 import { positiveNumber } from '../ask/option-values.js';
@@ -7,7 +7,7 @@ import { type End, EXIT, type Surroundings } from '../surroundings.js';
 import { OPERATION_COLUMNS, showOperation } from './ops/show-operation.js';
 import { waitForOperation } from './ops/wait-for-operation.js';
 
-type State = AnswerOf<'getOperationStatus'>['state'];
+type State = ResponseOf<'getOperationStatus'>['state'];
 
 /** All of them: the compiler misses none. */
 const STATES: Readonly<Record<State, true>> = {

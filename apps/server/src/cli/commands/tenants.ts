@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { Command } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
 import { countFromOne, orNone, positiveNumber } from '../ask/option-values.js';
@@ -7,8 +7,8 @@ import type { Column, Printer } from '../show/printer.js';
 import type { End, Surroundings } from '../surroundings.js';
 import { limitTexts, nullFor } from './groups/limit-options.js';
 
-type Tenant = AnswerOf<'getTenant'>;
-type Share = AnswerOf<'getFairness'>['tenants'][number];
+type Tenant = ResponseOf<'getTenant'>;
+type Share = ResponseOf<'getFairness'>['tenants'][number];
 
 interface OneTenant {
   readonly tenant: string;

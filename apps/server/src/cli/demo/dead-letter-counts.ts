@@ -1,8 +1,8 @@
-import { type AnswerOf, ProblemError, type ServerClient } from '@millrace/contract/server-client';
+import { ProblemError, type ResponseOf, type ServerClient } from '@millrace/contract/server-client';
 import type { DeadLetterFacts } from './facts.js';
 
-type Group = Pick<AnswerOf<'getGroup'>, 'id' | 'progress'>;
-type Causes = NonNullable<AnswerOf<'listDeadLetters'>['signatures']>;
+type Group = Pick<ResponseOf<'getGroup'>, 'id' | 'progress'>;
+type Causes = NonNullable<ResponseOf<'listDeadLetters'>['signatures']>;
 
 interface Counted {
   readonly failed: number;

@@ -1,4 +1,4 @@
-import type { AnswerOf, ServerClient } from '@millrace/contract/server-client';
+import type { ResponseOf, ServerClient } from '@millrace/contract/server-client';
 import type { Clock } from '@millrace/foundation';
 import { BOOKS, DEMO_TENANTS } from '../../demo/plan.js';
 import { ChatWatch } from './chat-watch.js';
@@ -12,7 +12,7 @@ import { batchFacts, operationFacts } from './work-facts.js';
 export interface WatchedDemo {
   readonly client: ServerClient;
   readonly url: string;
-  readonly demo: AnswerOf<'startDemo'>;
+  readonly demo: ResponseOf<'startDemo'>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,4 @@
-import type { AnswerOf, RequestOf } from '@millrace/contract/server-client';
+import type { RequestOf, ResponseOf } from '@millrace/contract/server-client';
 import { sleep, systemClock } from '@millrace/foundation';
 import type { Asking } from '../ask/asking.js';
 import { type SomeServer, someServer } from '../ask/some-server.js';
@@ -84,7 +84,7 @@ async function watched(asking: Asking, { client, url }: SomeServer, demo: Demo):
 }
 
 /** What was ended with a demo, in a sentence. */
-export function stoppedText({ groups, batches, operations }: AnswerOf<'stopDemo'>): string {
+export function stoppedText({ groups, batches, operations }: ResponseOf<'stopDemo'>): string {
   if (groups + batches + operations === 0) return 'There was nothing of a demo to end.';
   const what = [
     things(groups, 'group'),

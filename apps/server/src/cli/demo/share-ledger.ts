@@ -1,7 +1,7 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import type { Shares } from './facts.js';
 
-type TenantShare = Pick<AnswerOf<'getFairness'>['tenants'][number], 'id' | 'served' | 'fairShare'>;
+type TenantShare = Pick<ResponseOf<'getFairness'>['tenants'][number], 'id' | 'served' | 'fairShare'>;
 
 /** What a tenant got between two looks, or between many. */
 interface Account {

@@ -1,9 +1,9 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { CALLER, isShop, WHALE } from '../../demo/plan.js';
 import type { GroupTimes, ServiceFacts, TenantFacts } from './facts.js';
 import type { ShareLedger } from './share-ledger.js';
 
-type Group = AnswerOf<'getGroup'>;
+type Group = ResponseOf<'getGroup'>;
 
 /** States that a group stays in. */
 const ENDS: readonly Group['status'][] = ['COMPLETED', 'FAILED', 'CANCELLED'];
@@ -58,7 +58,7 @@ function timesOf({ createdAt, startedAt, endedAt, status }: Group): GroupTimes {
  * @returns null before the first call.
  */
 export function serviceFacts(
-  congestion: AnswerOf<'getCongestion'>,
+  congestion: ResponseOf<'getCongestion'>,
   groups: readonly Group[],
 ): ServiceFacts | null {
   const calling = groups.filter(({ tenant }) => tenant === CALLER);

@@ -1,10 +1,10 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import type { BatchFacts, OperationFacts, StepFacts } from './facts.js';
 import { spreadOf } from './spread.js';
 
-type Batch = AnswerOf<'listBatches'>['items'][number];
-type BatchDetails = AnswerOf<'getBatch'>;
-type Operation = AnswerOf<'listOperations'>['items'][number];
+type Batch = ResponseOf<'listBatches'>['items'][number];
+type BatchDetails = ResponseOf<'getBatch'>;
+type Operation = ResponseOf<'listOperations'>['items'][number];
 
 /**
  * What became of the batches of a demo.

@@ -1,15 +1,15 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 
 /** The queues of bulk jobs at one moment. */
-export type Queues = AnswerOf<'getQueues'>;
+export type Queues = ResponseOf<'getQueues'>;
 /** One process of the server. */
-export type Instance = AnswerOf<'listInstances'>['items'][number];
+export type Instance = ResponseOf<'listInstances'>['items'][number];
 /** What happened in some seconds, in all instances. */
-export type StatPoint = NonNullable<AnswerOf<'getStats'>['points'][number]>;
+export type StatPoint = NonNullable<ResponseOf<'getStats'>['points'][number]>;
 /** Dead letters of one cause. */
-export type Signature = NonNullable<AnswerOf<'listDeadLetters'>['signatures']>[number];
+export type Signature = NonNullable<ResponseOf<'listDeadLetters'>['signatures']>[number];
 /** A service that jobs call. */
-type Resource = AnswerOf<'getCongestion'>['resources'][number];
+type Resource = ResponseOf<'getCongestion'>['resources'][number];
 
 /** A job that waits, and what it waits for: the first in line of a group. */
 export interface HeldJob {

@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { Command, Option } from 'commander';
 import { asksServer } from '../../ask/asking.js';
 import { type PageOptions, pageOptions, remarkMore } from '../../ask/pages.js';
@@ -6,7 +6,7 @@ import { amount, moment } from '../../show/amounts.js';
 import type { Column } from '../../show/printer.js';
 import type { End, Surroundings } from '../../surroundings.js';
 
-type Batch = AnswerOf<'listBatches'>['items'][number];
+type Batch = ResponseOf<'listBatches'>['items'][number];
 type Status = Batch['status'];
 
 /** All of them: the compiler misses none. */

@@ -1,11 +1,11 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { amount, duration, moment } from '../../show/amounts.js';
 import type { Colours, Column, Printer } from '../../show/printer.js';
 import { shortened, things } from '../../show/shortened.js';
 import { add, inOrderOfTheDag } from './task-order.js';
 
 /** A batch with its tasks, as a server tells of it. */
-export type BatchDetails = AnswerOf<'getBatch'>;
+export type BatchDetails = ResponseOf<'getBatch'>;
 type Task = BatchDetails['tasks'][number];
 /** A task and the keys of what it waits for. */
 type ShownTask = Task & { readonly after: readonly string[] };
@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<ShownTask>[] = [
 ];
 
 /** What a task gave. */
-export type TaskResult = Pick<AnswerOf<'listBatchTasks'>['items'][number], 'key' | 'result'>;
+export type TaskResult = Pick<ResponseOf<'listBatchTasks'>['items'][number], 'key' | 'result'>;
 
 const RESULT_CHARACTERS_MAX = 200;
 const RESULT_COLUMNS: readonly Column<TaskResult>[] = [

@@ -1,4 +1,4 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { Command, Option } from 'commander';
 import { type Asking, asksServer } from '../../ask/asking.js';
 import { type PageOptions, pageOptions, remarkMore } from '../../ask/pages.js';
@@ -8,7 +8,7 @@ import { shortened } from '../../show/shortened.js';
 import type { End, Surroundings } from '../../surroundings.js';
 import { letterName } from './letter-ids.js';
 
-type Page = AnswerOf<'listDeadLetters'>;
+type Page = ResponseOf<'listDeadLetters'>;
 type Letter = NonNullable<Page['items']>[number];
 type Cause = NonNullable<Page['signatures']>[number];
 

@@ -66,7 +66,7 @@ async function moveLetters(asking: Asking, move: Move, options: Options): Promis
   if (count === undefined)
     return asking.command.error('error: they are too many to be counted: say how many with --expect');
   if (count === 0 && expect === undefined) {
-    asking.answer({ moved: 0 }, (printer) => printer.remark('There are no such dead letters.'));
+    asking.answer({ count: 0 }, (printer) => printer.remark('There are no such dead letters.'));
     return EXIT.DONE;
   }
   const isConfirmed = options.yes === true || expect !== undefined;
@@ -85,7 +85,7 @@ async function send(asking: Asking, move: Move, selection: Selection, count: num
   const id = move === 'redrive' ? 'redriveDeadLetters' : 'purgeDeadLetters';
   try {
     const answer = await client.call(id, { body }, { signal });
-    asking.answer(answer, () => printer.line(WORDS[move].done(things(answer.moved, 'dead letter'))));
+    asking.answer(answer, () => printer.line(WORDS[move].done(things(answer.count, 'dead letter'))));
     return EXIT.DONE;
   } catch (error) {
     const look = `To look: ${lookAgain(asking, selection)}`;

@@ -1,4 +1,4 @@
-import { type AnswerOf, ProblemError, type ServerClient } from '@millrace/contract/server-client';
+import { ProblemError, type ResponseOf, type ServerClient } from '@millrace/contract/server-client';
 import { shortened } from '../../show/shortened.js';
 import type { Group } from './show-group.js';
 
@@ -16,7 +16,7 @@ export async function explainFirstWaiting(
   client: ServerClient,
   groupId: string,
   signal: AbortSignal,
-): Promise<AnswerOf<'explainJob'> | undefined> {
+): Promise<ResponseOf<'explainJob'> | undefined> {
   try {
     const request = { params: { groupId }, query: { state: 'PENDING', limit: 1 } } as const;
     const { items } = await client.call('listJobs', request, { signal });
@@ -33,7 +33,7 @@ export async function explainFirstWaiting(
 }
 
 /** What a job waits for, on one line; undefined when nothing holds it back. */
-export function waitsFor({ gates }: AnswerOf<'explainJob'>): string | undefined {
+export function waitsFor({ gates }: ResponseOf<'explainJob'>): string | undefined {
   if (gates.length === 0) return undefined;
   // What passes by itself is no reason where something else does not.
   const lasting = gates.filter(({ opensInMs }) => opensInMs === null);

@@ -1,13 +1,13 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { amount, duration, moment, percent } from '../../show/amounts.js';
 import type { Column, Printer } from '../../show/printer.js';
 import { shortened } from '../../show/shortened.js';
 import { limitTexts } from './limit-options.js';
 
 /** A group, as the server sends it. */
-export type Group = AnswerOf<'getGroup'>;
+export type Group = ResponseOf<'getGroup'>;
 /** What came of one. */
-export type GroupResult = AnswerOf<'getGroupResult'>;
+export type GroupResult = ResponseOf<'getGroupResult'>;
 
 /** What is printed of a group besides the group itself. */
 export interface MoreOfGroup {

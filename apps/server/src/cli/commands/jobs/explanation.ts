@@ -1,7 +1,7 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { duration } from '../../show/amounts.js';
 
-type Explanation = AnswerOf<'explainJob'>;
+type Explanation = ResponseOf<'explainJob'>;
 
 /** What to do about a gate that opens for somebody only, or later than wished; `GROUP` stands for the group. */
 const ADVICE: Readonly<Record<string, string>> = {

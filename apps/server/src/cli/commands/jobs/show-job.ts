@@ -1,10 +1,10 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { amount, duration, moment } from '../../show/amounts.js';
 import type { Column, Printer } from '../../show/printer.js';
 import { shortened } from '../../show/shortened.js';
 
 /** A job of a list, as the server sends it. */
-export type Job = AnswerOf<'listJobs'>['items'][number];
+export type Job = ResponseOf<'listJobs'>['items'][number];
 
 const MESSAGE_CHARACTERS_MAX = 100;
 /** One job has room for more; `--json` has all. */
@@ -35,7 +35,7 @@ const TRY_COLUMNS: readonly Column<FailedTry>[] = [
 ];
 
 /** Prints a job. */
-export function showJob(printer: Printer, job: AnswerOf<'getJob'>): void {
+export function showJob(printer: Printer, job: ResponseOf<'getJob'>): void {
   printer.fields({
     job: job.id,
     group: job.groupId,

@@ -1,10 +1,10 @@
-import type { AnswerOf } from '@millrace/contract/server-client';
+import type { ResponseOf } from '@millrace/contract/server-client';
 import { duration, moment } from '../../show/amounts.js';
 import type { Column, Printer } from '../../show/printer.js';
 import { shortened, things } from '../../show/shortened.js';
 
 /** An operation, as a server tells of it. */
-export type Operation = AnswerOf<'getOperationStatus'>;
+export type Operation = ResponseOf<'getOperationStatus'>;
 
 const OUTCOME_CHARACTERS_MAX = 80;
 /** One operation has room for more; `--json` has all. */

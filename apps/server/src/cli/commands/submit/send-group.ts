@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type AnswerOf, ProblemError } from '@millrace/contract/server-client';
+import { ProblemError, type ResponseOf } from '@millrace/contract/server-client';
 import { toWorkError } from '@millrace/foundation';
 import type { Asking } from '../../ask/asking.js';
 import { nextCommand } from '../../ask/next-command.js';
@@ -31,7 +31,7 @@ const BAR_BYTES_MIN = BYTES_PER_MB;
  * @param asking - see Asking. The command ends with a usage error when the jobs cannot be read.
  * @throws AdvisedError with how to go on; ProblemError when nothing was stored.
  */
-export async function sendGroup(asking: Asking, sent: SentGroup): Promise<AnswerOf<'submitGroup'>> {
+export async function sendGroup(asking: Asking, sent: SentGroup): Promise<ResponseOf<'submitGroup'>> {
   const { client, signal, command, printer } = asking;
   const { lines, isSealed, idemKey = randomUUID() } = sent;
   let fault: unknown;

@@ -1,4 +1,4 @@
-import { type AnswerOf, createServerClient, ProblemError } from '@millrace/contract/server-client';
+import { createServerClient, ProblemError, type ResponseOf } from '@millrace/contract/server-client';
 import { type Clock, toWorkError } from '@millrace/foundation';
 import { amount } from '../../show/amounts.js';
 import { things } from '../../show/shortened.js';
@@ -106,7 +106,7 @@ const READINESS_ACTIONS: Readonly<Record<string, string>> = {
 
 interface CallerLook {
   /** undefined: nothing more can be asked. */
-  readonly caller: AnswerOf<'getCaller'> | undefined;
+  readonly caller: ResponseOf<'getCaller'> | undefined;
   readonly findings: readonly Finding[];
 }
 
@@ -123,7 +123,7 @@ async function lookAtCaller(
   }
 }
 
-function judgeCaller({ version, url }: ServerLook, caller: AnswerOf<'getCaller'>): readonly Finding[] {
+function judgeCaller({ version, url }: ServerLook, caller: ResponseOf<'getCaller'>): readonly Finding[] {
   const { name, role, tenant } = caller;
   const known = finding('ok', 'server.key', `It knows this caller as ${name}, with the role ${role}`);
   const other = finding('note', 'server.version', 'The server is of another version than this program', {

@@ -1,4 +1,4 @@
-import { type AnswerOf, ProblemError, type ServerClient } from '@millrace/contract/server-client';
+import { ProblemError, type ResponseOf, type ServerClient } from '@millrace/contract/server-client';
 import { type Clock, sleep, toWorkError } from '@millrace/foundation';
 import { DEMO_TENANTS } from '../../../demo/plan.js';
 import type { Instance, ServerFacts } from '../facts.js';
@@ -88,7 +88,7 @@ export async function readFacts(source: FactsSource): Promise<ReadFacts> {
   };
 }
 
-const NO_SHARES: AnswerOf<'getFairness'> = { tenants: [], groups: [], groupsComplete: false };
+const NO_SHARES: ResponseOf<'getFairness'> = { tenants: [], groups: [], groupsComplete: false };
 const NO_JOBS = { held: [], running: [], payloads: undefined };
 type Letters = Pick<ServerFacts, 'signatures' | 'deadTypes' | 'newestLetters'>;
 const NO_LETTERS: Letters = { signatures: [], deadTypes: [], newestLetters: [] };

@@ -1,4 +1,4 @@
-import { type AnswerOf, ProblemError, type ServerClient } from '@millrace/contract/server-client';
+import { ProblemError, type ResponseOf, type ServerClient } from '@millrace/contract/server-client';
 import type { HeldJob, ServerFacts } from '../facts.js';
 
 /** Groups whose jobs are looked at, and jobs of each. */
@@ -6,8 +6,8 @@ const GROUPS_MAX = 3;
 const WAITING_MAX = 10;
 const RUNNING_MAX = 50;
 
-type Group = AnswerOf<'getFairness'>['groups'][number];
-type Job = AnswerOf<'listJobs'>['items'][number];
+type Group = ResponseOf<'getFairness'>['groups'][number];
+type Job = ResponseOf<'listJobs'>['items'][number];
 
 /** Whom to ask. */
 export interface JobsSource {
