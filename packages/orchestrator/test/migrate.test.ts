@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
-import { dumpSchema, ERRORS } from '@millrace/postgres';
+import { ERRORS } from '@millrace/postgres';
+import { dumpSchema } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   migrateOrchestrator,

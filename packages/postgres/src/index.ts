@@ -15,7 +15,6 @@ export type {
   TransactionOptions,
   Tx,
 } from './database.js';
-export { dumpSchema } from './dump-schema.js';
 export { ERRORS } from './errors.js';
 export { isConflict, isSqlError, type SqlError } from './failure.js';
 export { Hints } from './hints.js';

@@ -7,6 +7,7 @@
  * @packageDocumentation
  */
 export { collectGarbage } from './collect-garbage.js';
+export { dumpSchema } from './dump-schema.js';
 export { findBinary, type ServerBinaryName } from './find-binary.js';
 export { freePort } from './free-port.js';
 export { type Latch, latch } from './latch.js';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { dumpSchema } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import {
   type Database,
-  dumpSchema,
   type MigrateOptions,
   migrate,
   quoteIdentifier,

@@ -1,20 +1,26 @@
-import type { Database, Tx } from './database.js';
-import { quoteIdentifier } from './rules/identifier.js';
+/** The part of a `Database` that reads a schema. */
+interface SchemaSource {
+  transaction<T>(fn: (tx: SchemaTx) => Promise<T>, options: object): Promise<T>;
+}
+
+interface SchemaTx {
+  query<R extends object>(sql: string, params: readonly string[]): Promise<{ readonly rows: readonly R[] }>;
+}
 
 /**
- * What a schema consists of, one line each, in an order that depends on nothing but names; for comparing with a file in
- * a test. `kind` and `owner` bring a line behind the thing it belongs to. The definitions come from PostgreSQL itself.
+ * Lists the parts of a schema, one line each, ordered by name only. `kind` and `owner` sort a line behind the object it
+ * belongs to. PostgreSQL writes the definitions.
  */
 const LINES = `
 WITH relation AS (
   SELECT c.oid, c.relname, c.relkind, c.reloptions FROM pg_class c
-  WHERE c.relnamespace = $1::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
+  WHERE c.relnamespace = quote_ident($1)::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
 )
 SELECT line FROM (
 SELECT 1 AS kind, t.typname::text AS owner, 0 AS part, '' AS name, 'enum ' || quote_ident(t.typname) || ' (' ||
     (SELECT string_agg(quote_literal(e.enumlabel), ', ' ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid)
     || ')' AS line
-  FROM pg_type t WHERE t.typnamespace = $1::regnamespace AND t.typtype = 'e'
+  FROM pg_type t WHERE t.typnamespace = quote_ident($1)::regnamespace AND t.typtype = 'e'
 UNION ALL
 SELECT 2, r.relname, 0, '', 'sequence ' || quote_ident(r.relname) || ' ' || format_type(s.seqtypid, NULL) ||
     ' start ' || s.seqstart || ' increment ' || s.seqincrement || ' min ' || s.seqmin || ' max ' || s.seqmax ||
@@ -54,22 +60,21 @@ SELECT 4, p.proname, 0, pg_get_function_identity_arguments(p.oid), 'function ' |
       -- The search path names the schema.
       SELECT string_agg(s, ', ' ORDER BY s COLLATE "C") FROM unnest(p.proconfig) s WHERE s NOT LIKE 'search_path=%'
     ), '') || ' body ' || md5(p.prosrc)
-  FROM pg_proc p WHERE p.pronamespace = $1::regnamespace AND p.prokind = 'f'
+  FROM pg_proc p WHERE p.pronamespace = quote_ident($1)::regnamespace AND p.prokind = 'f'
 ) AS lines
 ORDER BY kind, owner COLLATE "C", part, name COLLATE "C"`;
 
 /**
- * The enums, sequences, tables (columns, types, defaults, constraints, indexes, triggers), views (their columns; the rest
- * is written differently by different versions) and functions of a schema, as a text that is the same wherever the
- * schema is the same: on both drivers, under any schema name.
- * @throws the error of PostgreSQL when there is no such schema; those of `transaction`.
+ * Describes a schema as text, to compare with a committed file: enums, sequences, tables (columns, types, defaults, constraints, indexes,
+ * triggers), views (columns only: versions of PostgreSQL write their queries differently) and functions. The text is the same on both drivers and
+ * under any schema name.
+ * @throws the error of PostgreSQL for a schema that does not exist.
  */
-export async function dumpSchema(database: Database, schema: string): Promise<string> {
-  const name = quoteIdentifier(schema);
-  const dump = async (tx: Tx) => {
-    // Names inside the schema are then written without it.
-    await tx.query("SELECT set_config('search_path', $1, true)", [name]);
-    return tx.query<{ line: string }>(LINES, [name]);
+export async function dumpSchema(database: SchemaSource, schema: string): Promise<string> {
+  const dump = async (tx: SchemaTx) => {
+    // PostgreSQL then writes names inside the schema without it.
+    await tx.query("SELECT set_config('search_path', quote_ident($1), true)", [schema]);
+    return tx.query<{ line: string }>(LINES, [schema]);
   };
   const { rows } = await database.transaction(dump, { isolation: 'repeatable read', readOnly: true });
   return rows.map(({ line }) => `${line}\n`).join('');
