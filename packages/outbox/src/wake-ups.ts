@@ -1,5 +1,5 @@
 import type { Logger } from '@millrace/foundation';
-import { type Database, Hints, hintChannel } from '@millrace/postgres';
+import { type Database, Notifier, notificationChannel } from '@millrace/postgres';
 
 /** What instances tell each other. */
 export type Hint =
@@ -14,26 +14,26 @@ const ABORTED = 'aborted:';
 export const APPLIED = '/applied';
 
 /** The channel of an outbox' hints. */
-export const channelOf = (schema: string): string => hintChannel('outbox', schema);
+export const channelOf = (schema: string): string => notificationChannel('outbox', schema);
 
 /** Hints between the instances of an outbox: there may be work, a batch was aborted, a DAG was applied. */
 export class WakeUps {
-  readonly #hints: Hints;
+  readonly #notifier: Notifier;
   readonly #listeners = new Set<(hint: Hint) => void>();
 
   /** @param logger - told when one could not be sent. */
   constructor(database: Database, channel: string, logger: Logger) {
-    this.#hints = new Hints(database, channel, logger);
+    this.#notifier = new Notifier(database, channel, logger);
   }
 
   /** Listens to the other instances. */
   start(): void {
-    this.#hints.start((text) => this.here(hintOf(text)));
+    this.#notifier.start((text) => this.here(hintOf(text)));
   }
 
   /** Ends the listening, and waits for what is being sent. */
   stop(): Promise<void> {
-    return this.#hints.stop();
+    return this.#notifier.stop();
   }
 
   /**
@@ -53,7 +53,7 @@ export class WakeUps {
 
   /** Tells the other instances, soon. */
   others(hint: Exclude<Hint, { readonly kind: 'applied' }>): void {
-    this.#hints.send(hint.kind === 'work' ? hint.dag : `${ABORTED}${hint.batchId}`);
+    this.#notifier.send(hint.kind === 'work' ? hint.dag : `${ABORTED}${hint.batchId}`);
   }
 }
 

@@ -17,9 +17,9 @@ export type {
 } from './database.js';
 export { ERRORS } from './errors.js';
 export { isConflict, isSqlError, type SqlError } from './failure.js';
-export { Hints } from './hints.js';
 export { type MigrateOptions, migrate, requireMigrated } from './migrate.js';
 export { type MigrationFile, readMigrations } from './migration-files.js';
+export { Notifier, notificationChannel } from './notifier.js';
 export { transactionOutcome } from './outcome.js';
 export { PgDatabase } from './pg/database.js';
 export {
@@ -42,7 +42,6 @@ export { type SqlParameter, toJson } from './rules/encode-parameter.js';
 export { quoteIdentifier } from './rules/identifier.js';
 export type { TransactionOutcome } from './rules/judge-outcome.js';
 export {
-  hintChannel,
   type Statement,
   StatementFiles,
   type StatementFilesOptions,

@@ -52,9 +52,3 @@ export class StatementFiles {
     return statement;
   }
 }
-
-/**
- * A channel for the hints that instances give each other; its name fits into 63 bytes, whatever the schema is called.
- */
-export const hintChannel = (part: string, schema: string): string =>
-  `millrace_${part}_${createHash('sha256').update(schema).digest('hex').slice(0, 16)}`;

@@ -1,7 +1,7 @@
 import { type CancelTimer, withDeadline } from '@millrace/foundation';
 import { OrchestratorService } from '@millrace/orchestrator/nestjs';
 import { Outbox } from '@millrace/outbox';
-import { Hints, hintChannel } from '@millrace/postgres';
+import { Notifier, notificationChannel } from '@millrace/postgres';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { NOTICE_CHANGES_MAX, readNotice, writeNotice } from './change-notice.js';
@@ -20,7 +20,7 @@ const STOP_MS = 500;
 export class ChangeAnnouncer implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #parts: ServerParts;
   readonly #hub: ChangesHub;
-  readonly #hints: Hints;
+  readonly #notifier: Notifier;
   /** Nobody else can be on an embedded database. */
   readonly #hasOthers: boolean;
   readonly #outgoing = new ChangeSet(NOTICE_CHANGES_MAX);
@@ -38,7 +38,7 @@ export class ChangeAnnouncer implements OnApplicationBootstrap, OnApplicationShu
     this.#parts = parts;
     this.#hub = hub;
     this.#hasOthers = database.kind !== 'pglite';
-    this.#hints = new Hints(database, hintChannel('changes', config.schema), log);
+    this.#notifier = new Notifier(database, notificationChannel('changes', config.schema), log);
     const batch = (tenant: string, id: string) => this.#note({ kind: 'batches', tenant, id });
     const operation = (tenant: string, id: string) => this.#note({ kind: 'operations', tenant, id });
     this.#unlisten = [
@@ -52,7 +52,7 @@ export class ChangeAnnouncer implements OnApplicationBootstrap, OnApplicationShu
 
   onApplicationBootstrap(): void {
     if (this.#hasOthers && this.#parts.config.role !== 'worker')
-      this.#hints.start((text) => this.#hear(text));
+      this.#notifier.start((text) => this.#hear(text));
   }
 
   /** Runs when everything has ended. */
@@ -61,7 +61,7 @@ export class ChangeAnnouncer implements OnApplicationBootstrap, OnApplicationShu
     for (const end of this.#unlisten) end();
     this.#cancel?.();
     // A database that is away must not hold up a stop.
-    await withDeadline(this.#parts.clock, STOP_MS, this.#hints.stop());
+    await withDeadline(this.#parts.clock, STOP_MS, this.#notifier.stop());
   }
 
   #note(change: Change): void {
@@ -73,7 +73,7 @@ export class ChangeAnnouncer implements OnApplicationBootstrap, OnApplicationShu
 
   #send(): void {
     this.#cancel = undefined;
-    this.#hints.send(writeNotice(this.#parts.instanceId, this.#outgoing));
+    this.#notifier.send(writeNotice(this.#parts.instanceId, this.#outgoing));
     this.#outgoing.clear();
   }
 

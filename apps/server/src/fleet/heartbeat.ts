@@ -1,6 +1,6 @@
 import { BulkActionEngine } from '@millrace/bulk-action/nestjs';
 import { Repeating, systemRng, toWorkError, withDeadline } from '@millrace/foundation';
-import { Hints, hintChannel } from '@millrace/postgres';
+import { Notifier, notificationChannel } from '@millrace/postgres';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { DatabaseTime } from './database-time.js';
@@ -24,7 +24,7 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
   readonly #store: InstanceStore;
   readonly #reporter: InstanceReporter;
   readonly #time: DatabaseTime;
-  readonly #hints: Hints;
+  readonly #notifier: Notifier;
   readonly #beating: Repeating;
   /** The wish that was applied last. */
   #applied: string | undefined;
@@ -46,7 +46,7 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
     this.#store = store;
     this.#reporter = reporter;
     this.#time = time;
-    this.#hints = new Hints(database, hintChannel('server', config.schema), log);
+    this.#notifier = new Notifier(database, notificationChannel('server', config.schema), log);
     const what = 'Saying that this instance is there';
     this.#beating = new Repeating(
       { clock, rng: systemRng(), logger: log, what, everyMs: BEAT_MS, unref: true },
@@ -56,7 +56,7 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
 
   /** The first heartbeat is waited for, so that an instance that answers is one that is known. */
   async onApplicationBootstrap(): Promise<void> {
-    this.#hints.start((hint) => {
+    this.#notifier.start((hint) => {
       if (hint === SCALED) this.#beating.now();
     });
     this.#beating.start();
@@ -65,7 +65,7 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
 
   /** Tells all instances that somebody has scaled. */
   tellScaled(): void {
-    this.#hints.send(SCALED);
+    this.#notifier.send(SCALED);
   }
 
   /** Runs when everything has ended. */
@@ -100,7 +100,7 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
 
   async #end(): Promise<void> {
     try {
-      await Promise.all([this.#beating.stop(), this.#hints.stop()]);
+      await Promise.all([this.#beating.stop(), this.#notifier.stop()]);
       await this.#store.forget(this.#parts.instanceId);
     } catch (error) {
       this.#parts.log.debug(

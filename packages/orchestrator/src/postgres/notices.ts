@@ -1,32 +1,32 @@
 import type { Logger } from '@millrace/foundation';
-import { type Database, Hints, hintChannel } from '@millrace/postgres';
+import { type Database, Notifier, notificationChannel } from '@millrace/postgres';
 import { OpId } from '../op-id.js';
 import type { Notices } from '../ports.js';
 
 /** Notices between instances, by NOTIFY. */
 export class PostgresNotices implements Notices {
-  readonly #hints: Hints;
+  readonly #notifier: Notifier;
   readonly #logger: Logger;
   readonly #listeners = new Set<(opId: OpId) => void>();
 
   /** @param logger - told when one could not be sent. */
   constructor(database: Database, schema: string, logger: Logger) {
-    this.#hints = new Hints(database, hintChannel('orchestrator', schema), logger);
+    this.#notifier = new Notifier(database, notificationChannel('orchestrator', schema), logger);
     this.#logger = logger;
   }
 
   /** Begins to hear. */
   start(): void {
-    this.#hints.start((hint) => this.#hear(hint));
+    this.#notifier.start((hint) => this.#hear(hint));
   }
 
   /** Ends the hearing. */
   stop(): Promise<void> {
-    return this.#hints.stop();
+    return this.#notifier.stop();
   }
 
   tell(opId: OpId): void {
-    this.#hints.send(opId);
+    this.#notifier.send(opId);
   }
 
   hear(listener: (opId: OpId) => void): () => void {
