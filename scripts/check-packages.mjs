@@ -1,10 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { root } from './command.mjs';
 import { manifestOf, packPackages, workspaces } from './pack-packages.mjs';
 import { packedProblems, versionProblems } from './packed-package.mjs';
 import { report } from './source-files.mjs';
@@ -14,25 +13,27 @@ const manifests = workspaces.map(manifestOf);
 /** How an ESM package is not resolved: by TypeScript's old way, and by `require`. */
 const OTHER_WAYS = ['node10', 'node16-cjs'];
 
-/** What are-the-types-wrong finds, as a line each. */
-async function typeProblems(tarball) {
-  const { problems = [] } = await checkPackage(createPackageFromTarballData(tarball));
+/** Runs are-the-types-wrong on a tarball. */
+async function typeProblems(content) {
+  const { problems = [] } = await checkPackage(content);
   return problems
     .filter(({ resolutionKind }) => !OTHER_WAYS.includes(resolutionKind))
     .map((problem) => `are-the-types-wrong: ${JSON.stringify(problem)}`);
 }
 
-/** What publint and are-the-types-wrong find in a built package, and what we know better; run `npm run build` first. */
-async function packageProblems({ folder, packed, files }) {
-  const manifest = manifestOf(folder);
-  const read = (path) => readFileSync(join(root, folder, path), 'utf8');
-  const hasSource = (path) => existsSync(join(root, folder, path));
+/** Checks a tarball with publint, are-the-types-wrong and our own rules. */
+async function packageProblems({ folder, packed }) {
   const tarball = new Uint8Array(readFileSync(packed));
+  const content = createPackageFromTarballData(tarball);
+  const start = `/node_modules/${content.packageName}/`;
+  const files = content.listFiles().map((path) => path.slice(start.length));
+  const read = (path) => content.readFile(start + path);
+  const manifest = JSON.parse(read('package.json'));
   const { messages } = await publint({ pack: { tarball: tarball.buffer }, strict: true });
   return [
-    ...packedProblems({ manifest, files, read, hasSource }, manifests),
+    ...packedProblems({ folder, manifest, files, read }, manifests),
     ...messages.map((message) => `${manifest.name}: publint: ${formatMessage(message, manifest)}`),
-    ...(await typeProblems(tarball)).map((problem) => `${manifest.name}: ${problem}`),
+    ...(await typeProblems(content)).map((problem) => `${manifest.name}: ${problem}`),
   ];
 }
 

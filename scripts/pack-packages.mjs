@@ -1,41 +1,76 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { build } from './build.mjs';
 import { root, run } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 import { makePgliteTemplate } from './make-pglite-template.mjs';
 
-/**
- * The manifest of a folder of the repository.
- * @param {string} folder
- */
-export const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+/** The repository's public address. */
+export const REPOSITORY = 'https://github.com/millrace-dev/millrace';
 
-/** The folders of our packages, the private ones too. */
+/** An export condition that points to TypeScript. Only the repository's own tools set it. */
+export const SOURCE_CONDITION = '@millrace/source';
+
+const read = (...path) => readFileSync(join(root, ...path), 'utf8');
+
+/** Reads the manifest of a workspace. */
+export const manifestOf = (folder) => JSON.parse(read(folder, 'package.json'));
+
+/** The folders of all packages, private ones included. */
 export const workspaces = ['packages', 'apps']
   .flatMap((place) => readdirSync(join(root, place)).map((name) => join(place, name)))
   .filter((folder) => existsSync(join(root, folder, 'package.json')));
 
+const published = () => workspaces.filter((folder) => !manifestOf(folder).private);
+
 /**
- * Packs everything that is published, as it is built now. All by one npm: starting it for each takes longer than the packing.
- * @returns {Promise<{ folder: string, name: string, packed: string, files: string[] }[]>} the tarballs and what is in them
+ * Copies what a package publishes. `src` is part of it: source maps and declaration maps both point there, and a declaration map cannot
+ * carry its source. The licence and the changelog come from the root, the changelog's links become absolute, and the source condition goes.
  */
-export async function packPackages(destination) {
-  const folders = workspaces.filter((folder) => !manifestOf(folder).private);
-  const args = ['pack', '--json', '--pack-destination', destination];
-  const { code, output } = await run('npm', [...args, ...folders.map((folder) => `./${folder}`)]);
-  if (code !== 0) throw new Error(`npm pack failed:\n${output}`);
-  const list = JSON.parse(output.slice(output.search(/^\[/m)));
-  return folders.map((folder, index) => ({
-    folder,
-    name: list[index].name,
-    packed: join(destination, list[index].filename),
-    files: list[index].files.map(({ path }) => path),
-  }));
+function stage(folder, destination) {
+  const withoutSource = (key, value) => (key === SOURCE_CONDITION ? undefined : value);
+  const manifest = JSON.parse(read(folder, 'package.json'), withoutSource);
+  const copied = ['README.md', ...manifest.files].filter((name) => existsSync(join(root, folder, name)));
+  for (const name of copied) cpSync(join(root, folder, name), join(destination, name), { recursive: true });
+  writeFileSync(join(destination, 'package.json'), JSON.stringify(manifest, null, 2));
+  writeFileSync(join(destination, 'LICENSE'), read('LICENSE'));
+  const changelog = read('CHANGELOG.md').replace(/\]\((?!https?:)/g, `](${REPOSITORY}/blob/main/`);
+  writeFileSync(join(destination, 'CHANGELOG.md'), changelog);
+  return destination;
+}
+
+/**
+ * Packs built packages as they are published. One npm packs them all: starting it for each takes longer than the packing.
+ * @returns {Promise<{ folder: string, name: string, packed: string }[]>} the tarballs
+ */
+export async function packPackages(destination, folders = published()) {
+  const stages = mkdtempSync(join(tmpdir(), 'millrace-stage-'));
+  try {
+    const staged = folders.map((folder) => stage(folder, join(stages, folder)));
+    const args = ['pack', '--json', '--pack-destination', destination, ...staged];
+    const { code, output } = await run('npm', args);
+    if (code !== 0) throw new Error(`npm pack failed:\n${output}`);
+    const list = JSON.parse(output.slice(output.search(/^\[/m)));
+    return folders.map((folder, index) => {
+      const { name, filename } = list[index];
+      return { folder, name, packed: join(destination, filename) };
+    });
+  } finally {
+    rmSync(stages, { recursive: true });
+  }
 }
 
 if (import.meta.filename === process.argv[1]) {
-  const { mkdirSync, rmSync } = await import('node:fs');
   const destination = join(root, '.packed');
   await ensurePackages();
   await Promise.all([build(), makePgliteTemplate()]);

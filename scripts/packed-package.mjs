@@ -1,14 +1,18 @@
 import { isBuiltin } from 'node:module';
 import { posix } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { REPOSITORY, SOURCE_CONDITION } from './pack-packages.mjs';
 import { parseSource } from './source-files.mjs';
 
-/** What is run, and what declares its types. */
+/** Code and type declarations. */
 const CODE = /^(dist\/.+\.(js|cjs|d\.ts|d\.cts)|bin\/[a-z-]+\.js)$/;
 
-/** What a package may contain; whatever else a tarball has was not meant for users. */
+/** The only files that a package may contain. */
 const SHIPPED = [
-  /^(package\.json|README\.md|LICENSE)$/,
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
   CODE,
+  /^dist\/.+\.map$/,
+  /^src\/.+\.c?ts$/,
   /^lua\/[a-z-]+\.lua$/,
   /^sql\/(verbs\/)?[0-9a-z-]+\.sql$/,
   /^assets\/[a-z-]+\.css$/,
@@ -17,8 +21,8 @@ const SHIPPED = [
   // The same endings as the server serves.
   /^page\/(index\.html|licenses\.md|assets\/[\w.-]+\.(js|css|svg|woff2))$/,
 ];
-const NEEDED = ['package.json', 'README.md', 'LICENSE'];
-/** What one package needs besides: no import would miss it. */
+const NEEDED = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md'];
+/** Files that one package needs and that no import would miss. */
 const NEEDED_BY = {
   millrace: () => ['page/index.html', 'page/licenses.md'],
   '@millrace/postgres': ({ devDependencies = {} }) => [
@@ -26,20 +30,17 @@ const NEEDED_BY = {
   ],
 };
 
-/** Points to TypeScript in the repository, for its own tests; no user has this condition. */
-const SOURCE_CONDITION = '@millrace/source';
-
 /**
- * A package as it would be published.
+ * A package as it is published.
  * @typedef {object} PackedPackage
+ * @property {string} folder - the package's folder in the repository
  * @property {Record<string, any>} manifest
  * @property {string[]} files - paths in the tarball
- * @property {(path: string) => boolean} hasSource - whether a path exists in the package's folder of the repository
- * @property {(path: string) => string} read - the text of a file of the tarball
+ * @property {(path: string) => string} read - returns the text of a file of the tarball
  */
 
 /**
- * What is wrong with a package that is about to be published.
+ * Lists the faults of a package that is about to be published.
  * @param {PackedPackage} packed
  * @returns {string[]}
  */
@@ -48,6 +49,7 @@ export function packedProblems(packed, others) {
     ...contentProblems(packed),
     ...manifestProblems(packed),
     ...entryProblems(packed),
+    ...mapProblems(packed),
     ...versionProblems(packed.manifest, others),
     ...linkProblems(packed),
     ...importProblems(packed, others),
@@ -55,33 +57,30 @@ export function packedProblems(packed, others) {
   return problems.map((problem) => `${packed.manifest.name}: ${problem}`);
 }
 
-function contentProblems({ manifest, files, hasSource }) {
+function contentProblems({ manifest, files }) {
   const needed = [...NEEDED, ...(NEEDED_BY[manifest.name]?.(manifest) ?? [])];
-  // `tsc -b` leaves behind what was built of a source that is gone.
-  const isLeftOver = (path) => {
-    const [, name, ending] = /^dist\/(.+?)(?:\.d)?\.(js|ts|cjs|cts)$/.exec(path) ?? [];
-    if (name === undefined) return false;
-    return !hasSource(`src/${name}.${ending.startsWith('c') ? 'cts' : 'ts'}`);
-  };
   return [
     ...needed.filter((path) => !files.includes(path)).map((path) => `${path} is missing`),
     ...files.filter((path) => !SHIPPED.some((pattern) => pattern.test(path))).map((path) => `ships ${path}`),
-    ...files
-      .filter(isLeftOver)
-      .map((path) => `ships ${path}, which has no source: remove dist and build again`),
   ];
 }
 
-function manifestProblems({ manifest }) {
+function manifestProblems({ folder, manifest }) {
+  const repository = { type: 'git', url: `git+${REPOSITORY}.git`, directory: folder };
   const needed = {
     'description, a text': typeof manifest.description === 'string',
     "license 'MIT'": manifest.license === 'MIT',
     "type 'module'": manifest.type === 'module',
     'engines.node': typeof manifest.engines?.node === 'string',
     'keywords, some': manifest.keywords?.length > 0,
-    // Without it npm publishes a scoped package for those only who pay for it.
+    // npm refuses to publish with provenance when the repository does not match.
+    [`repository ${JSON.stringify(repository)}`]: isDeepStrictEqual(manifest.repository, repository),
+    [`homepage below ${REPOSITORY}`]: manifest.homepage === `${REPOSITORY}/tree/main/${folder}#readme`,
+    [`bugs ${REPOSITORY}/issues`]: manifest.bugs === `${REPOSITORY}/issues`,
+    // Without it npm publishes a scoped package as a private one.
     "publishConfig.access 'public'":
       !manifest.name.startsWith('@') || manifest.publishConfig?.access === 'public',
+    [`exports without ${SOURCE_CONDITION}`]: !JSON.stringify(manifest.exports).includes(SOURCE_CONDITION),
     'peers of optional ones': Object.keys(manifest.peerDependenciesMeta ?? {}).every(
       (name) => name in (manifest.peerDependencies ?? {}),
     ),
@@ -91,26 +90,38 @@ function manifestProblems({ manifest }) {
     .map(([what]) => `package.json needs ${what}`);
 }
 
-/** Every file that a manifest names, by what names it; the condition of the repository left out. */
+/** Every file that a manifest names, with the name of the entry. */
 function entriesOf({ exports, bin = {} }) {
   const targets = ([name, target]) =>
     typeof target === 'string'
       ? [[name, target]]
-      : Object.entries(target).flatMap(([condition, value]) =>
-          condition === SOURCE_CONDITION ? [] : targets([name, value]),
-        );
+      : Object.values(target).flatMap((value) => targets([name, value]));
   return [...Object.entries(exports), ...Object.entries(bin)]
     .flatMap(targets)
     .map(([name, target]) => [name, posix.normalize(target)]);
 }
 
-function entryProblems({ manifest, files, hasSource }) {
-  const missing = entriesOf(manifest).filter(([, path]) => !files.includes(path));
-  const sources = Object.values(manifest.exports).flatMap((target) => target[SOURCE_CONDITION] ?? []);
-  return [
-    ...missing.map(([name, path]) => `'${name}' is ${path}, which is not shipped`),
-    ...sources.filter((path) => !hasSource(path)).map((path) => `${SOURCE_CONDITION}: there is no ${path}`),
-  ];
+function entryProblems({ manifest, files }) {
+  return entriesOf(manifest)
+    .filter(([, path]) => !files.includes(path))
+    .map(([name, path]) => `'${name}' is ${path}, which is not shipped`);
+}
+
+/** A map leads to a source in the tarball. `tsc -b` keeps what it built from a source that was deleted. */
+function mapProblems({ files, read }) {
+  const shipped = new Set(files);
+  return files
+    .filter((path) => path.startsWith('dist/') && CODE.test(path))
+    .flatMap((path) => {
+      if (!shipped.has(`${path}.map`)) return [`${path} has no source map`];
+      const { sources } = JSON.parse(read(`${path}.map`));
+      const gone = sources
+        .map((source) => posix.join(posix.dirname(path), source))
+        .filter((source) => !shipped.has(source));
+      return gone.map(
+        (source) => `${path} maps to ${source}, which is not shipped; remove dist and build again`,
+      );
+    });
 }
 
 /**

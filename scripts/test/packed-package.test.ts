@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { REPOSITORY } from '../pack-packages.mjs';
 import { packedProblems, versionProblems } from '../packed-package.mjs';
 
 const manifest = {
@@ -6,12 +7,15 @@ const manifest = {
   version: '0.1.0',
   description: 'Something new.',
   license: 'MIT',
+  homepage: `${REPOSITORY}/tree/main/packages/novel#readme`,
+  bugs: `${REPOSITORY}/issues`,
+  repository: { type: 'git', url: `git+${REPOSITORY}.git`, directory: 'packages/novel' },
   type: 'module',
   engines: { node: '>=20.19' },
   keywords: ['new'],
   publishConfig: { access: 'public' },
   exports: {
-    '.': { '@millrace/source': './src/index.ts', types: './dist/index.d.ts', default: './dist/index.js' },
+    '.': { types: './dist/index.d.ts', default: './dist/index.js' },
     './package.json': './package.json',
   },
   dependencies: { '@millrace/foundation': '0.1.0' },
@@ -22,10 +26,18 @@ const others = [
   manifest,
   { name: '@millrace/foundation', version: '0.1.0', exports: { '.': {}, './package.json': {} } },
 ];
+const mapOf = (name: string) => JSON.stringify({ sources: [`../src/${name}.ts`] });
 const files = {
   'package.json': '',
   'README.md': 'See [the licence](LICENSE), [npm](https://npmjs.com) and [below](#below).',
   LICENSE: '',
+  'CHANGELOG.md': '',
+  'src/index.ts': '',
+  'src/late.ts': '',
+  'dist/index.js.map': mapOf('index'),
+  'dist/index.d.ts.map': mapOf('index'),
+  'dist/late.js.map': mapOf('late'),
+  'dist/late.d.ts.map': mapOf('late'),
   'dist/index.js': "import '@millrace/foundation';\nimport pg from 'pg';\nimport './late.js';\n",
   'dist/index.d.ts': "export * from './late.js';\n",
   'dist/late.js':
@@ -37,10 +49,10 @@ const files = {
 function problemsOf(changes: Record<string, string | undefined> = {}, given: object = {}): string[] {
   const all = new Map(Object.entries({ ...files, ...changes }).filter(([, text]) => text !== undefined));
   const packed = {
+    folder: 'packages/novel',
     manifest: { ...manifest, ...given },
     files: [...all.keys()],
     read: (path: string) => all.get(path) ?? '',
-    hasSource: (path: string) => /src\/(index|late)\.ts$/.test(path),
   };
   return packedProblems(packed, others);
 }
@@ -54,13 +66,22 @@ describe('what is published', () => {
     ['no licence', { LICENSE: undefined, 'README.md': '' }, 'LICENSE is missing'],
     ['a test', { 'test/index.test.js': '' }, 'ships test/index.test.js'],
     ['build information', { 'dist/tsconfig.tsbuildinfo': '' }, 'ships dist/tsconfig.tsbuildinfo'],
-    ['a left-over of an old build', { 'dist/old.js': '' }, 'ships dist/old.js, which has no source'],
+    ['code without a source map', { 'dist/late.js.map': undefined }, 'dist/late.js has no source map'],
+    [
+      'output of a deleted source',
+      { 'dist/old.js': '', 'dist/old.js.map': mapOf('old') },
+      'dist/old.js maps to src/old.ts, which is not shipped',
+    ],
     ['an entry that is not there', { 'dist/index.d.ts': undefined }, "'.' is dist/index.d.ts"],
     ['a link out of the package', { 'README.md': '[errors](../../docs/errors.md)' }, 'README.md links to'],
     ['an import nobody declares', { 'dist/late.js': "import 'undici';" }, 'imports undici'],
     ['one that is made late', { 'dist/late.js': "await import('undici');" }, 'imports undici'],
     ['one of a declaration', { 'dist/late.d.ts': 'type A = import("undici").Agent;' }, 'imports undici'],
-    ['a required one', { 'dist/late.js': '', 'dist/late.cjs': "require('undici')" }, 'imports undici'],
+    [
+      'a required one',
+      { 'dist/late.js': '', 'dist/late.cjs': "require('undici')", 'dist/late.cjs.map': mapOf('late') },
+      'imports undici',
+    ],
     ['a file that is not shipped', { 'dist/late.js': "import './gone.js';" }, 'imports ./gone.js'],
     ['a door that is not open', { 'dist/late.js': "import '@millrace/foundation/x';" }, 'does not export'],
     ['an optional peer in the main entry', { 'dist/late.js': "import 'ioredis';" }, "'.' needs ioredis"],
@@ -86,6 +107,10 @@ describe('what is published', () => {
     ['publishConfig.access', { publishConfig: {} }],
     ['engines.node', { engines: {} }],
     ['description', { description: undefined }],
+    ['repository', { repository: { type: 'git', url: `git+${REPOSITORY}.git` } }],
+    ['homepage', { homepage: undefined }],
+    ['bugs', { bugs: undefined }],
+    ['exports without @millrace/source', { exports: { '.': { '@millrace/source': './src/index.ts' } } }],
     ['peers of optional ones', { peerDependenciesMeta: { redis: { optional: true } } }],
   ])('needs %s', (what, given) => {
     expect(problemsOf({}, given).join('\n')).toContain(`package.json needs ${what}`);

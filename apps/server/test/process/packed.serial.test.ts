@@ -64,7 +64,7 @@ describe('the packed packages in a project of a user', () => {
     const modules = join(user.project, 'node_modules');
     for (const name of ['millrace', '@millrace/foundation', '@millrace/outbox'])
       expect(realpathSync(join(modules, name))).toBe(join(realpathSync(modules), name));
-    expect(existsSync(join(modules, 'millrace/src'))).toBe(false);
+    expect(existsSync(join(modules, 'millrace/test'))).toBe(false);
   });
 
   it('serve with no application and no settings, from an empty folder', async () => {

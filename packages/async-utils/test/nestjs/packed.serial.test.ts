@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
@@ -42,8 +42,9 @@ let temp: string;
 beforeAll(async () => {
   temp = await mkdtemp(join(tmpdir(), 'async-utils-packed-'));
   await run('npx', ['tsc', '-b', 'packages/async-utils/tsconfig.build.json'], { cwd: workspace });
-  const { stdout: tarball } = await run('npm', ['pack', '--pack-destination', temp], { cwd: packageDir });
-  await run('tar', ['-xzf', tarball.trim()], { cwd: temp });
+  const script = pathToFileURL(join(workspace, 'scripts/pack-packages.mjs')).href;
+  const [{ packed }] = await (await import(script)).packPackages(temp, ['packages/async-utils']);
+  await run('tar', ['-xzf', packed], { cwd: temp });
 });
 
 afterAll(() => rm(temp, { recursive: true, force: true }));
