@@ -14,6 +14,17 @@ function checkNode() {
   process.exit(1);
 }
 
+const npm = (...args) => run('npm', [...args, '--loglevel=error']);
+
+/**
+ * Installs what the lockfile names and never writes to it. `npm ci` refuses a registry that lacks a package; `npm install` skips those that
+ * only other platforms need.
+ */
+export async function install(execute = npm) {
+  const clean = await execute('ci');
+  return clean.code === 0 ? clean : execute('install', '--no-save');
+}
+
 /** Installs the npm packages when they are missing or the lockfile has changed since they were installed. */
 export async function ensurePackages() {
   checkNode();
@@ -23,11 +34,9 @@ export async function ensurePackages() {
   const stamp = join(root, 'node_modules', '.millrace-lock');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lockHash) return;
   console.log('Installing npm packages …');
-  // Not `npm ci`: it fails where a registry lacks the optional packages of other platforms. Nor one that saves: it writes into the lockfile which of them
-  // the registry has today.
-  const { code, output } = await run('npm', ['install', '--no-save', '--loglevel=error']);
+  const { code, output } = await install();
   if (code !== 0) {
-    console.error(`${output}\nnpm install failed. Run it by hand to see more: npm install`);
+    console.error(`${output}\nCould not install the npm packages; run \`npm install\` to see why`);
     process.exit(1);
   }
   writeFileSync(stamp, lockHash);
