@@ -32,23 +32,30 @@ export async function nestConsumer({
 }: NestConsumerOptions): Promise<NestConsumer> {
   const folder = createOwnedFolder();
   const modules = join(folder.path, 'node_modules');
-  const manifest = JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8')) as {
-    name: string;
-    dependencies: object;
-  };
+  const manifest = manifestOf(packageDir);
   // A copy: through a link Node would find the Nest of the workspace.
   for (const part of [...parts, 'package.json'])
     await cp(join(packageDir, part), join(modules, manifest.name, part), { recursive: true });
-  const links = [
-    ...NEST.map((name) => [name, nestOf] as const),
-    ...Object.keys(manifest.dependencies).map((name) => [name, packageDir] as const),
-  ];
-  for (const [name, from] of links) {
-    await mkdir(dirname(join(modules, name)), { recursive: true });
-    await symlink(installed(name, from), join(modules, name));
+  for (const name of NEST) await link(installed(name, nestOf), join(modules, name));
+  for (const name of Object.keys(manifest.dependencies ?? {})) {
+    const source = installed(name, packageDir);
+    // One without dependencies may import NestJS, too, and needs nothing else that is installed beside it.
+    if (name.startsWith('@millrace/') && !manifestOf(source).dependencies)
+      for (const part of ['dist', 'package.json'])
+        await cp(join(source, part), join(modules, name, part), { recursive: true });
+    else await link(source, join(modules, name));
   }
   await writeFile(join(folder.path, 'package.json'), '{ "type": "module" }');
   return { path: folder.path, [Symbol.dispose]: () => folder.remove() };
+}
+
+function manifestOf(folder: string): { name: string; dependencies?: object } {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+}
+
+async function link(source: string, target: string): Promise<void> {
+  await mkdir(dirname(target), { recursive: true });
+  await symlink(source, target);
 }
 
 /** Where a package is that a folder would import. */
