@@ -53,7 +53,7 @@ export const LAYERS = {
  */
 export const LADDERS = {
   'packages/async-utils/src': '. < nestjs',
-  'packages/foundation/src': 'system rules < . < metrics < nestjs',
+  'packages/foundation/src': '. < metrics nestjs',
   'packages/contract/src': 'system < . < client < server-client',
   'packages/redis/src': 'rules < .',
   'packages/postgres/src': 'errors failure session < rules < . < pglite < pg',
@@ -115,7 +115,8 @@ export const LIBRARY_HOMES = [
 /** Source that must take time and randomness from what it is given: the core of every package but async-utils. */
 export const isCore = (path) =>
   /^packages\/(?!async-utils|testkit|redis|postgres)[^/]+\/src\//.test(path) &&
-  !at('system|nestjs|redis|postgres').test(path);
+  !at('system|nestjs|redis|postgres').test(path) &&
+  !/^packages\/foundation\/src\/(clock|rng)\.ts$/.test(path);
 
 /** Pure functions only. */
 export const isRule = (path) => /^packages\/[^/]+\/src\/rules\//.test(path);

@@ -86,7 +86,7 @@ describe('imports', () => {
     expect(problemsOf({ 'packages/redis/src/rules/classify.ts': text }).length).toBeGreaterThan(0);
     expect(problemsOf({ 'packages/redis/src/link.ts': text })).toEqual([]);
     expect(problemsOf({ 'packages/async-utils/src/wait.ts': text })).toEqual([]);
-    expect(problemsOf({ 'packages/foundation/src/system/clock.ts': text })).toEqual([]);
+    expect(problemsOf({ 'packages/foundation/src/clock.ts': text })).toEqual([]);
   });
 
   it.each([

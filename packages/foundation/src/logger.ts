@@ -1,14 +1,33 @@
-import type { Logger } from './vocabulary.js';
+/** A structured logger with pino's argument order: fields first, then the message. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+  /** Returns a logger that adds these fields to every line. */
+  child(fields: object): Logger;
+}
 
-/** How grave a line is. */
+const ignore = () => {};
+
+/** A logger that writes nothing. */
+export const silentLogger: Logger = Object.freeze({
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  child: () => silentLogger,
+});
+
+/** Severity of a log line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** A log that can say which lines it would not write: some parts have one for each job. */
+/** A logger that can report which levels it writes, so that callers can skip work for the others. */
 export interface LevelledLogger extends Logger {
   isLevelEnabled?(level: LogLevel): boolean;
 }
 
-/** What takes a line as one object, by a method for each level: the Logger of NestJS. */
+/** A logger that takes each line as one object, such as the Logger of NestJS. */
 export interface LineSink {
   debug(line: object): void;
   log(line: object): void;
@@ -17,8 +36,8 @@ export interface LineSink {
 }
 
 /**
- * A Logger that writes each line as one object, the sentence as its `message`.
- * @param isWritten - says which levels it writes; all of them unless given.
+ * Makes a Logger that writes each line as one object with the text as its `message`.
+ * @param isWritten - reports which levels the sink writes (all).
  */
 export function loggerOver(sink: LineSink, isWritten?: (level: LogLevel) => boolean): LevelledLogger {
   const withFields = (inherited: object): LevelledLogger => ({

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.js';
+import type { Logger } from './logger.js';
 import type { Rng } from './rng.js';
-import type { Logger } from './vocabulary.js';
 
 /** What is done again and again. */
 export interface RepeatingOptions {

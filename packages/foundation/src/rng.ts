@@ -1,7 +1,6 @@
-/**
- * The one source of randomness for core code: with a seed, every run draws the same sequence.
- * Not for secrets.
- */
+import { randomBytes } from 'node:crypto';
+
+/** The source of randomness for core code. With a seed, every run draws the same sequence. Not for secrets. */
 export interface Rng {
   /** A number from 0 (included) to 1 (excluded). */
   next(): number;
@@ -9,20 +8,17 @@ export interface Rng {
   integer(min: number, max: number): number;
   /** True with the given probability. */
   chance(probability: number): boolean;
-  /** One of the items. */
+  /** One of the items, of which there must be at least one. */
   pick<T>(items: readonly T[]): T;
-  /** The items in random order; the given array stays as it is. */
+  /** A copy of the items in random order. */
   shuffle<T>(items: readonly T[]): T[];
-  /** A number of the exponential distribution with this mean, for arrival and service times. */
+  /** A number of the exponential distribution, for arrival and service times. */
   exponential(mean: number): number;
-  /** An independent sequence: what one part draws then never shifts what another draws. */
+  /** An independent sequence, so that the draws of one part never shift those of another. */
   fork(label: string): Rng;
 }
 
-/**
- * Makes a random source that always draws the same sequence for the same seed.
- * @returns the source.
- */
+/** Makes a random source that draws the same sequence for the same seed, in every version. */
 export function seededRng(seed: number | string): Rng {
   const next = sequence(`${seed}`);
   const rng: Rng = {
@@ -51,9 +47,12 @@ export function seededRng(seed: number | string): Rng {
   return rng;
 }
 
+/** Makes a random source with a seed from the operating system. */
+export const systemRng = (): Rng => seededRng(randomBytes(16).toString('hex'));
+
 /**
- * The sfc32 generator (Chris Doty-Humphrey, PractRand; public domain design): passes the usual test batteries, and
- * is small and quick. 53 random bits are drawn per number from two 32-bit steps.
+ * The sfc32 generator (Chris Doty-Humphrey, PractRand; public domain): small, fast, and it passes the usual test
+ * batteries. Two 32-bit steps yield the 53 random bits of one number.
  */
 function sequence(seed: string): () => number {
   let [a, b, c] = [hash(seed, 0x9e3779b9), hash(seed, 0x85ebca6b), hash(seed, 0xc2b2ae35)];

@@ -1,5 +1,4 @@
-import type { Clock } from './clock.js';
-import { withDeadline } from './with-deadline.js';
+import { type Clock, withDeadline } from './clock.js';
 
 /** What a look at a store works with. */
 export interface StoreLookEnvironment<T> {

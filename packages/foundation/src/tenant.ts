@@ -1,10 +1,9 @@
-import { printable } from './error-registry.js';
-import { ERRORS } from './errors.js';
+import { ERRORS, printable } from './errors.js';
 
-/** The tenant of work that belongs to nobody in particular. */
+/** The tenant of work that belongs to no tenant. */
 export const NO_TENANT = '';
 
-/** A caller-chosen id in the namespace of its tenant. */
+/** An id chosen by a caller, in the namespace of its tenant. */
 export interface ScopedId {
   readonly tenant: string;
   readonly id: string;
@@ -13,10 +12,8 @@ export interface ScopedId {
 const SEPARATOR = '/';
 
 /**
- * The stored form of an id: `tenant/id`. Two tenants that use the same id never meet.
- * @param scoped - the tenant ('' = none) and the id.
- * @returns the stored form.
- * @throws MillraceError `ID_INVALID` when the id is empty or either part contains a `/`.
+ * Returns the stored form of an id, `tenant/id`, so that the ids of two tenants never collide.
+ * @throws MillraceError `ID_INVALID` if the id is empty or either part contains a `/`.
  */
 export function formatScopedId({ tenant, id }: ScopedId): string {
   checkPart('tenant', tenant, 'a text without /');
@@ -26,10 +23,8 @@ export function formatScopedId({ tenant, id }: ScopedId): string {
 }
 
 /**
- * Reads an id as a caller writes it: plain for the caller's own namespace, `tenant/id` for another one.
- * @param ownTenant - the caller's tenant.
- * @returns tenant and id.
- * @throws MillraceError `ID_INVALID` for an empty id or more than one `/`.
+ * Reads an id as a caller writes it: `id` in the caller's own namespace, or `tenant/id`.
+ * @throws MillraceError `ID_INVALID` if the id is empty or contains more than one `/`.
  */
 export function parseScopedId(text: string, ownTenant: string): ScopedId {
   const at = text.indexOf(SEPARATOR);

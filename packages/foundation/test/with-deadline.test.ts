@@ -1,6 +1,6 @@
 import { ManualClock } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
-import { TIMED_OUT, withDeadline } from '../src/with-deadline.js';
+import { TIMED_OUT, withDeadline } from '../src/index.js';
 
 describe('withDeadline', () => {
   it('waits no longer than told, and a late failure is nobody’s', async () => {

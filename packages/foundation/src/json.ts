@@ -1,18 +1,14 @@
-import { printable } from '../error-registry.js';
-import { toWorkError } from '../work-error.js';
+import { printable, toWorkError } from './errors.js';
 
-/** Levels of a payload: whoever reads it back recurses, and must not depend on how much stack is left. */
+/** Maximum nesting of a payload. Readers recurse and must not overflow the stack. */
 const DEPTH_MAX = 1000;
 
-/** What a value is as JSON, or why it is none. */
+/** A value as JSON, or the reason why it has no JSON form. */
 export type Encoded = { readonly json: string } | { readonly reason: string };
 
-/**
- * Writes a value as JSON; `undefined` is null.
- * @returns the text, or why there is none.
- */
+/** Encodes a value as JSON. `undefined` becomes null. Never throws. */
 export function encodeJson(value: unknown): Encoded {
-  // JSON would quietly write null.
+  // JSON.stringify would silently write null.
   if (typeof value === 'number' && !Number.isFinite(value)) return { reason: `${value} is no JSON number` };
   let json: string | undefined;
   try {
@@ -26,13 +22,11 @@ export function encodeJson(value: unknown): Encoded {
 }
 
 /**
- * The size of a text in UTF-8 when it is above a limit.
+ * Returns the size of a text in UTF-8 bytes if it is above `max` bytes, else undefined.
  * @param text - well-formed, as JSON is.
- * @param max - in bytes.
- * @returns the bytes, undefined when the text fits.
  */
 export function bytesBeyond(text: string, max: number): number | undefined {
-  // A UTF-16 unit is at most 3 bytes: most texts need no counting.
+  // A UTF-16 unit is at most 3 bytes, so most texts need no counting.
   if (text.length * 3 <= max) return undefined;
   const bytes = Buffer.byteLength(text);
   return bytes > max ? bytes : undefined;
@@ -40,12 +34,12 @@ export function bytesBeyond(text: string, max: number): number | undefined {
 
 function whyNot(error: unknown): string {
   if (error instanceof RangeError) return 'it is too deep or too long to be written as JSON';
-  // The first line names the cause; the others of a circular one draw the whole path.
+  // The first line names the cause. The others of a circular value draw the whole path.
   return printable(toWorkError(error).message.split('\n')[0]);
 }
 
 function isTooDeep(json: string): boolean {
-  // A level takes two characters.
+  // A level takes at least two characters.
   if (json.length <= 2 * DEPTH_MAX) return false;
   let depth = 0;
   for (let at = 0; at < json.length; at++) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearestKey } from '../../src/index.js';
+import { nearestKey } from '../src/index.js';
 
 const known = ['leaseMs', 'renewEveryMs', 'concurrency', 'maxSize', 'payloadBytesMax'];
 
