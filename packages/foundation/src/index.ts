@@ -5,7 +5,8 @@
  *
  * @packageDocumentation
  */
-export type { BackoffStrategy } from './backoff.js';
+export { type BackoffStrategy, backoffMs, type FailedAttempt, withJitter } from './backoff.js';
+export { CachedRead, type CachedReadOptions } from './cached-read.js';
 export {
   type CancelTimer,
   type Clock,
@@ -30,8 +31,20 @@ export {
   toWorkError,
   type WorkError,
 } from './errors.js';
+export {
+  defaultBurst,
+  emissionUs,
+  type GcraBucket,
+  nextSlotUs,
+  tatAfterRateChange,
+  tatAfterStart,
+  tokensAt,
+} from './gcra.js';
+export { IndexedHeap } from './indexed-heap.js';
 export { bytesBeyond, type Encoded, encodeJson } from './json.js';
+export { HeldLeases, type HeldLeasesOptions } from './leases.js';
 export { Lifecycle, type LifecycleSteps, type Service, type ServiceState } from './lifecycle.js';
+export { type Linked, LinkedList } from './linked-list.js';
 export {
   type LevelledLogger,
   type LineSink,
@@ -40,6 +53,7 @@ export {
   loggerOver,
   silentLogger,
 } from './logger.js';
+export { type Loop, type LoopKit, loop } from './loop.js';
 export {
   anyOption,
   booleanOption,
