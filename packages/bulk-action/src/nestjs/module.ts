@@ -1,3 +1,4 @@
+import { optionsModule, startLast } from '@millrace/foundation/nestjs';
 import {
   type DynamicModule,
   Inject,
@@ -6,16 +7,13 @@ import {
   type OnApplicationShutdown,
   type OnModuleDestroy,
   type OnModuleInit,
-  type Provider,
 } from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import { optionInvalid } from '../refusals.js';
 import { BulkActionDiscovery, type Found } from './discovery.js';
 import { EngineHost } from './engine-host.js';
 import {
-  type BulkActionModuleAsyncOptions,
   type BulkActionModuleOptions,
-  type BulkActionOptionsFactory,
   checkEngineName,
   type EngineName,
   type ResolvedBulkActionModuleOptions,
@@ -33,6 +31,31 @@ const OPTIONS = Symbol('BULK_ACTION_OPTIONS');
 const NAME = Symbol('BULK_ACTION_NAME');
 const OWNER = 'BulkActionModule';
 
+const Base = optionsModule({
+  name: OWNER,
+  token: OPTIONS,
+  factoryMethod: 'createBulkActionOptions',
+  extras: ['name'],
+  check: (options: BulkActionModuleOptions) => resolveModuleOptions(options),
+  define({ name }: EngineName) {
+    const provided = providersOf(checkEngineName(name));
+    return {
+      imports: [DiscoveryModule],
+      providers: [
+        { provide: NAME, useValue: { name } },
+        {
+          provide: EngineHost,
+          inject: [OPTIONS],
+          useFactory: (options: ResolvedBulkActionModuleOptions) => EngineHost.make(options, name),
+        },
+        BulkActionDiscovery,
+        ...provided,
+      ],
+      exports: provided.map(({ provide }) => provide),
+    };
+  },
+});
+
 /**
  * Gives an application its engine; import it once, in the root module, and again under another `name` for another engine.
  *
@@ -41,6 +64,7 @@ const OWNER = 'BulkActionModule';
  * signal needs `app.enableShutdownHooks()`, as everywhere in Nest.
  */
 export class BulkActionModule
+  extends Base
   implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
 {
   /** The name of its engine; undefined for the application's usual one. */
@@ -62,64 +86,12 @@ export class BulkActionModule
     discovery: BulkActionDiscovery,
     modules: ModulesContainer,
   ) {
+    super();
     this.engineName = name;
     this.#host = host;
     this.#discovery = discovery;
     this.#modules = modules;
-    // Nest starts the modules farthest from the root first and ends them last: this one is nearer than the root.
-    for (const module of modules.values()) if (module.metatype === BulkActionModule) module.distance = -1;
-  }
-
-  /**
-   * The module with options known at once.
-   * @param options - the sections of the configuration, `redis`, `name` and more: see BulkActionModuleOptions.
-   * @returns a global module that exports everything an engine provides.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
-   */
-  static register({ name, ...options }: BulkActionModuleOptions & EngineName = {}): DynamicModule {
-    const resolved = resolveModuleOptions(options);
-    // By a function: before version 11 Nest writes out what it is given as a value, a Redis client too.
-    return moduleWith(name, [{ provide: OPTIONS, useFactory: () => resolved }]);
-  }
-
-  /**
-   * The module with options that other providers give; bad ones end the start with the same errors.
-   * @param options - `name`, `imports`, `inject` and one of `useFactory`, `useClass`, `useExisting`.
-   * @returns a global module that exports everything an engine provides.
-   * @throws MillraceError `OPTION_INVALID` unless exactly one source is given.
-   */
-  static registerAsync(options: BulkActionModuleAsyncOptions): DynamicModule {
-    const { name, imports = [], inject = [], useFactory, useClass, useExisting } = options;
-    const sources = Object.entries({ useFactory, useClass, useExisting }).filter(([, source]) => source);
-    if (sources.length !== 1) {
-      const given = sources.map(([source]) => source).join(', ') || 'none';
-      throw optionInvalid(OWNER, 'the source', 'exactly one of useFactory, useClass and useExisting', given);
-    }
-    const factory = useClass ?? useExisting;
-    const create = useFactory ?? ((from: BulkActionOptionsFactory) => from.createBulkActionOptions());
-    const give = create as (...args: never[]) => BulkActionModuleOptions | Promise<BulkActionModuleOptions>;
-    const provider = {
-      provide: OPTIONS,
-      inject: factory ? [factory] : inject,
-      useFactory: async (...args: never[]) => resolveModuleOptions(await give(...args)),
-    };
-    return moduleWith(name, useClass ? [useClass, provider] : [provider], imports);
-  }
-
-  /**
-   * The same as `register`.
-   * @param options - see `register`.
-   */
-  static forRoot(options: BulkActionModuleOptions & EngineName = {}): DynamicModule {
-    return BulkActionModule.register(options);
-  }
-
-  /**
-   * The same as `registerAsync`.
-   * @param options - see `registerAsync`.
-   */
-  static forRootAsync(options: BulkActionModuleAsyncOptions): DynamicModule {
-    return BulkActionModule.registerAsync(options);
+    startLast(modules, BulkActionModule);
   }
 
   /**
@@ -207,31 +179,6 @@ export class BulkActionModule
 
 const shown = (engines: readonly (string | undefined)[]): string =>
   engines.map((name) => name ?? 'none (the usual engine)').join(', ');
-
-function moduleWith(
-  name: string | undefined,
-  providers: Provider[],
-  imports: DynamicModule['imports'] = [],
-): DynamicModule {
-  const provided = providersOf(checkEngineName(name));
-  return {
-    module: BulkActionModule,
-    global: true,
-    imports: [DiscoveryModule, ...imports],
-    providers: [
-      ...providers,
-      { provide: NAME, useValue: { name } },
-      {
-        provide: EngineHost,
-        inject: [OPTIONS],
-        useFactory: (options: ResolvedBulkActionModuleOptions) => EngineHost.make(options, name),
-      },
-      BulkActionDiscovery,
-      ...provided,
-    ],
-    exports: provided.map(({ provide }) => provide),
-  };
-}
 
 // Called by hand: this source compiles under either decorator system.
 Module({})(BulkActionModule);

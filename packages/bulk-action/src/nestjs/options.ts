@@ -11,7 +11,8 @@ import {
   systemRng,
   textOption,
 } from '@millrace/foundation';
-import type { FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
+import { type ModuleAsyncOptions, nestLogger } from '@millrace/foundation/nestjs';
+import type { ConfigurableModuleOptionsFactory } from '@nestjs/common';
 import type { Aggregator } from '../aggregator.js';
 import {
   BULK_ACTION_DEFAULTS,
@@ -24,7 +25,6 @@ import type { ShippedProcessorsOptions } from '../processors/shipped-processors.
 import type { RedisLocation } from '../redis-location.js';
 import { optionInvalid, optionUnknown } from '../refusals.js';
 import type { ThreadRunner } from '../thread-runner.js';
-import { nestLogger } from './logger.js';
 
 /** What BulkActionModule is told: the sections of the configuration, and what the engine is made of. Everything may be left out. */
 export interface BulkActionModuleOptions extends BulkActionConfig {
@@ -65,26 +65,17 @@ export interface ResolvedBulkActionModuleOptions {
 }
 
 /** A provider that makes the options, for `registerAsync({ useClass | useExisting })`. */
-export interface BulkActionOptionsFactory {
-  /** Gives the options; called once, while the application starts. */
-  createBulkActionOptions(): BulkActionModuleOptions | Promise<BulkActionModuleOptions>;
-}
+export type BulkActionOptionsFactory = ConfigurableModuleOptionsFactory<
+  BulkActionModuleOptions,
+  'createBulkActionOptions'
+>;
 
-/** What `registerAsync` is told: exactly one of `useFactory`, `useClass` and `useExisting` gives the options. */
-export interface BulkActionModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
-  /** See EngineName. */
-  readonly name?: string | undefined;
-  /** What `useFactory` is called with. */
-  readonly inject?: FactoryProvider['inject'];
-  /** Makes the options. */
-  readonly useFactory?:
-    | ((...args: never[]) => BulkActionModuleOptions | Promise<BulkActionModuleOptions>)
-    | undefined;
-  /** A class that makes the options; the module creates it. */
-  readonly useClass?: Type<BulkActionOptionsFactory> | undefined;
-  /** The same, but the instance that the imported modules export is used. */
-  readonly useExisting?: Type<BulkActionOptionsFactory> | undefined;
-}
+/** Options of `registerAsync`. Exactly one of `useFactory`, `useClass` and `useExisting` makes the module's options. */
+export type BulkActionModuleAsyncOptions = ModuleAsyncOptions<
+  BulkActionModuleOptions,
+  'createBulkActionOptions',
+  EngineName
+>;
 
 /** Which engine, where an application has several. */
 export interface EngineName {
@@ -113,7 +104,7 @@ const DEFAULTS = {
   processors: [],
   aggregators: [],
   shippedProcessors: true,
-  log: nestLogger,
+  log: nestLogger('BulkAction'),
   clock: systemClock,
 };
 const KNOWN = [...Object.keys(BULK_ACTION_DEFAULTS), ...Object.keys(RULES)];

@@ -1,4 +1,5 @@
-import type { Provider } from '@nestjs/common';
+import { providersFrom } from '@millrace/foundation/nestjs';
+import type { FactoryProvider } from '@nestjs/common';
 import { AggregatorService } from '../aggregator-service.js';
 import { BackpressureService } from '../backpressure-service.js';
 import { BulkActionService } from '../bulk-action-service.js';
@@ -45,13 +46,9 @@ const PROVISIONS: readonly (readonly [BulkActionProvision, (host: EngineHost) =>
   [RedisKeyBuilder, ({ keys }) => keys],
 ];
 
-/**
- * The providers of one engine.
- * @param engine - its name; undefined for the application's usual one.
- */
-export const providersOf = (engine: string | undefined): Extract<Provider, { provide: unknown }>[] =>
-  PROVISIONS.map(([provision, from]) => ({
-    provide: bulkActionToken(provision, engine),
-    inject: [EngineHost],
-    useFactory: from,
-  }));
+/** Makes the providers of the engine `engine`, or of the one without a name. */
+export const providersOf = (engine: string | undefined): FactoryProvider[] =>
+  providersFrom(
+    EngineHost,
+    PROVISIONS.map(([provision, from]) => [bulkActionToken(provision, engine), from]),
+  );
