@@ -3,5 +3,4 @@
  *
  * @packageDocumentation
  */
-export type { MetricsRegistry } from './read-metric.js';
 export { type MeasuredEngine, type MetricsOptions, registerMetrics } from './register-metrics.js';

@@ -1,4 +1,11 @@
-import { type Clock, StoreLook, systemClock } from '@millrace/foundation';
+import { CachedRead, type Clock, systemClock } from '@millrace/foundation';
+import {
+  type MetricsRegistry,
+  ObservedMetric,
+  registerMetrics as register,
+  type Sample,
+  storeGauge,
+} from '@millrace/foundation/metrics';
 import type { QueuesView } from '../model.js';
 import type { WorkerPool } from '../pool/worker-pool.js';
 import { DURATION_BOUNDS_MS, type Histogram } from '../rules/histogram.js';
@@ -10,59 +17,45 @@ import {
   RESOURCE_GAUGES,
   STORE_GAUGES,
 } from './catalogue.js';
-import { type MetricsRegistry, ReadMetric, type Sample } from './read-metric.js';
 
-/** What metrics look at: a BulkActionEngine, or the parts of one. */
+/** The engine to measure: a BulkActionEngine, or the parts of one. */
 export interface MeasuredEngine {
   readonly config: { readonly workerPool: { readonly enabled: boolean } };
   readonly pool: Pick<WorkerPool, 'counters' | 'histograms' | 'abandoned' | 'getPoolStatus'>;
   readonly store: { readonly views: Pick<StoreViews, 'queues'> };
 }
 
-/** How metrics are read. */
+/** Options of `registerMetrics`. */
 export interface MetricsOptions {
-  /** Longest time a scrape waits for the store (1000); then it shows what it saw last. */
+  /** Longest time a scrape waits for the store (1000). After that it shows the last values. */
   readonly storeWaitMs?: number | undefined;
-  /** Times that wait (the machine's). */
+  /** Times that wait (the system clock). */
   readonly clock?: Clock | undefined;
 }
 
 /** Well below the 10 s that Prometheus waits for a scrape. */
 const STORE_WAIT_MS = 1000;
 
-/** Every second bound of what the pool counts: as exact, and half the lines. */
+/** Every second bound that the pool counts by: as exact, and half the lines. */
 const BUCKETS = DURATION_BOUNDS_MS.map((bound, index) => ({ bound, index })).filter(
   ({ index }) => index % 2 === 0,
 );
 
 /**
- * Registers all metrics of an engine. Values are read at each scrape; the store is asked once for all of them.
- * @param registry - of prom-client; one engine in each.
- * @param engine - whose.
- * @param options - see MetricsOptions.
- * @returns a function that takes them out of the registry again.
- * @throws Error of prom-client when a name is taken; then nothing is registered.
+ * Registers all metrics of an engine, one engine per registry. Values are read at each scrape, with one call to the store.
+ * @returns a function that removes them from the registry.
+ * @throws Error of prom-client if a name is taken. Nothing is registered then.
  */
 export function registerMetrics(
   registry: MetricsRegistry,
   engine: MeasuredEngine,
   { storeWaitMs = STORE_WAIT_MS, clock = systemClock }: MetricsOptions = {},
 ): () => void {
-  const look = new StoreLook({ ask: () => engine.store.views.queues(), clock, waitMs: storeWaitMs });
-  const metrics = [...poolMetrics(engine), ...storeMetrics(look)];
-  const unregister = () => {
-    for (const metric of metrics) metric.remove(registry);
-  };
-  try {
-    for (const metric of metrics) metric.register(registry);
-  } catch (error) {
-    unregister();
-    throw error;
-  }
-  return unregister;
+  const queues = new CachedRead({ read: () => engine.store.views.queues(), clock, waitMs: storeWaitMs });
+  return register(registry, [...poolMetrics(engine), ...storeMetrics(queues)]);
 }
 
-function poolMetrics({ pool, config }: MeasuredEngine): readonly ReadMetric[] {
+function poolMetrics({ pool, config }: MeasuredEngine): readonly ObservedMetric[] {
   const now = (): PoolReading => ({
     counters: pool.counters,
     status: pool.getPoolStatus(),
@@ -70,43 +63,37 @@ function poolMetrics({ pool, config }: MeasuredEngine): readonly ReadMetric[] {
     histograms: pool.histograms,
     enabled: config.workerPool.enabled,
   });
+  const shared = { aggregator: 'sum' as const };
   const numbers = POOL_METRICS.map(
-    ({ name, help, type, read }) =>
-      new ReadMetric({ name, help, type, aggregator: 'sum' }, () => [sample(read(now()))]),
+    ({ read, ...metric }) => new ObservedMetric({ ...metric, ...shared, read: () => read(now()) }),
   );
-  const histograms = POOL_HISTOGRAMS.map(
-    ({ name, help, read }) =>
-      new ReadMetric({ name, help, type: 'histogram', aggregator: 'sum' }, () =>
-        histogramSamples(name, read(now())),
-      ),
-  );
+  const histograms = POOL_HISTOGRAMS.map(({ read, ...metric }) => {
+    const samples = () => histogramSamples(metric.name, read(now()));
+    return new ObservedMetric({ ...metric, ...shared, type: 'histogram', read: samples });
+  });
   return [...numbers, ...histograms];
 }
 
-/** Of several processes the greatest: all of them see the same store. */
-function storeMetrics(look: StoreLook<QueuesView>): readonly ReadMetric[] {
-  const gauges = STORE_GAUGES.map(
-    ({ name, help, read }) =>
-      new ReadMetric({ name, help, type: 'gauge', aggregator: 'max' }, async () => {
-        const queues = await look.read();
-        return queues ? [sample(read(queues))] : [];
-      }),
+function storeMetrics(cached: CachedRead<QueuesView>): readonly ObservedMetric[] {
+  const gauges = STORE_GAUGES.map(({ read, ...metric }) =>
+    storeGauge(metric, async () => {
+      const queues = await cached.get();
+      return queues && read(queues);
+    }),
   );
-  const byResource = RESOURCE_GAUGES.map(
-    ({ name, help, read }) =>
-      new ReadMetric({ name, help, type: 'gauge', aggregator: 'max' }, async () => {
-        const queues = await look.read();
-        return Object.entries(queues ? read(queues) : {}).map(([resource, value]) =>
-          sample(value, { resource }),
-        );
-      }),
+  const byResource = RESOURCE_GAUGES.map(({ read, ...metric }) =>
+    storeGauge(metric, async () => {
+      const queues = await cached.get();
+      return Object.entries(queues ? read(queues) : {}).map(([resource, value]) => ({
+        value,
+        labels: { resource },
+      }));
+    }),
   );
   return [...gauges, ...byResource];
 }
 
-const sample = (value: number, labels: Sample['labels'] = {}): Sample => ({ value, labels });
-
-/** As Prometheus wants it: each bucket holds all that is not longer than its bound. */
+/** Cumulative buckets, as Prometheus expects them: each holds all values up to its bound. */
 function histogramSamples(name: string, { buckets, count, sum }: Readonly<Histogram>): readonly Sample[] {
   const line = (suffix: string, value: number, labels: Sample['labels'] = {}): Sample => ({
     metricName: `${name}_${suffix}`,
