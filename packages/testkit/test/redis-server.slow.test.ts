@@ -4,14 +4,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect, it, vi } from 'vitest';
-import * as ports from '../src/free-port.js';
+import { freePort } from '../src/free-port.js';
 import { leakCheck } from '../src/leak-check.js';
 import { isProcessGone, readProcess } from '../src/process-table.js';
 import { type RedisServer, startRedis } from '../src/redis-server.js';
 import { until } from '../src/until.js';
 
 leakCheck();
-vi.mock('../src/free-port.js', { spy: true });
 
 async function withClient<T>(server: RedisServer, use: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(server.url, { protocol: 2, maxRetriesPerRequest: 0, retryStrategy: () => null });
@@ -106,14 +105,20 @@ describe('startRedis', () => {
 
   it('takes another port when the one it chose was taken meanwhile', async () => {
     await using other = await startRedis();
-    vi.mocked(ports.freePort).mockClear().mockResolvedValueOnce(other.port);
-    await using server = await startRedis();
+    // Other files run in this process: the module that is replaced is loaded already.
+    vi.resetModules();
+    vi.doMock('../src/free-port.js', { spy: true });
+    const ports = await import('../src/free-port.js');
+    const fresh = await import('../src/redis-server.js');
+    vi.doUnmock('../src/free-port.js');
+    vi.mocked(ports.freePort).mockResolvedValueOnce(other.port);
+    await using server = await fresh.startRedis();
     expect(server.port).not.toBe(other.port);
     expect(ports.freePort).toHaveBeenCalledTimes(2);
   });
 
   it('waits for a fixed port that is still held', async () => {
-    const port = await ports.freePort();
+    const port = await freePort();
     const holder = createServer((socket) => socket.destroy()).listen(port, '127.0.0.1');
     const starting = startRedis({ port });
     await until(() => logsOfThisProcess().includes('Address already in use'), {
