@@ -17,7 +17,7 @@ export const CHOSEN_SEEDS: readonly number[] = [
 /** Of the plain ones, those that notice together what all of them do; first, so that a difference is found soon. */
 const TELLING = [15, 17, 31, 22, 26, 46, 50];
 
-/** Sequences of plain worlds: so many that each of the mutants in test/redis/usual-mutants.test.ts is noticed. */
+/** Sequences of plain worlds: so many that each of the mutants in test/redis/usual-mutants.slow.test.ts is noticed. */
 export const PLAIN_SEEDS: readonly number[] = [
   ...TELLING,
   ...numbers(60).filter((n) => !TELLING.includes(n)),

@@ -8,6 +8,6 @@ afterAll(closeRedis);
 describe('bulk-action BA-15: Redis against memory', () => {
   differential(
     { first: async (config) => openMemory(config), second: openRedis },
-    'packages/bulk-action/test/redis/differential.test.ts',
+    'packages/bulk-action/test/redis/differential.slow.test.ts',
   );
 });
