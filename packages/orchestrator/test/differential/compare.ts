@@ -49,7 +49,7 @@ export async function compareStores(
         ...history.slice(-SHOWN).map((line) => `  ${line}`),
         `  the first answers  ${json(first)}`,
         `  the second answers ${json(second)}`,
-        `  replay: MILLRACE_DIFF_SEED=${seed} npx vitest run packages/orchestrator/test/differential/differential.test.ts`,
+        `  replay: MILLRACE_DIFF_SEED=${seed} npx vitest run packages/orchestrator/test/differential/differential.slow.test.ts`,
       ].join('\n');
     count(`${verb}: ${kindOf(first as never)}`);
     return undefined;
