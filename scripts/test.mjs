@@ -53,32 +53,17 @@ const vitest =
     return { passed, failed: code !== 0 && failed === 0 ? 1 : failed, output };
   };
 
-const SERIAL = ['--config', 'vitest.serial.config.ts'];
-const CHAOS = [...SERIAL, '--project', 'chaos'];
-
 /**
- * Rows of runs side by side, since each leaves the machine idle for a part of its time: while it starts, waits for a server, or counts
- * lines. A row that is done takes the next of those that are left. A browser takes all that there is, and what judges time, if only in
- * seconds, wants quiet: they come after them.
+ * Two runs side by side, since each leaves the machine idle for a part of its time: while it starts, waits for a server, or counts lines. What needs a
+ * quiet machine comes after them.
  */
-async function tests(addresses) {
-  const parallel = (group) => ({ ...addresses, MILLRACE_PARALLEL: group });
-  const serial = (group) => ({ ...addresses, MILLRACE_SERIAL: group });
-  const counted = () =>
-    step('parallel tests and coverage', vitest('parallel', ['--coverage'], parallel('counted')));
-  const repeating = async () => {
+async function tests(env) {
+  const slow = async () => {
     await staticChecks();
-    await step('repeating tests', vitest('repeating', [], parallel('repeating'), false));
+    await step('slow tests', vitest('slow', ['--mode', 'slow'], env, false));
   };
-  const chaos = () => step('chaos', vitest('chaos', CHAOS, addresses, false));
-  const left = ['commands', 'benches', 'patient'].map(
-    (group) => () => step(`${group} tests`, vitest(group, SERIAL, serial(group), false)),
-  );
-  const row = async (first) => {
-    for (let next = first; next; next = left.shift()) await next();
-  };
-  await Promise.all([counted, repeating, chaos].map(row));
-  await step('pages and serial tests', vitest('quiet', SERIAL, serial('quiet')));
+  await Promise.all([step('tests and coverage', vitest('test', ['--coverage'], env)), slow()]);
+  await step('serial tests', vitest('serial', ['--mode', 'serial'], env));
 }
 
 /** Each uses one core for a part of its time only. */

@@ -57,7 +57,7 @@ const SCENARIOS: Readonly<Record<string, TestScenario>> = {
   'stream-readers': {
     what: 'readers of streams that are slow, that stop reading, and that go away',
     files: {
-      'apps/server/test/failure/stalled-streams.serial.test.ts': { '20 of which do not read': 'I9' },
+      'apps/server/test/failure/stalled-streams.alone.test.ts': { '20 of which do not read': 'I9' },
       'apps/server/test/security/patience.test.ts': {
         'a client that goes away is forgotten': '',
         'one key cannot take the streams of all': 'I15',
@@ -105,13 +105,12 @@ async function run({ files }: TestScenario, { folder }: ScenarioContext): Promis
 /** Runs the tests that the table names, and no other of the file. */
 async function runTests(file: string, about: About, into: string): Promise<Verdict[]> {
   const report = `${into}.json`;
-  const config = file.endsWith('.serial.test.ts') ? 'vitest.serial.config.ts' : 'vitest.config.ts';
+  const mode = /\.(slow|serial)\.test\.ts$/.exec(file)?.[1] ?? 'test';
   const names = Object.keys(about).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
   const output = openSync(`${into}.txt`, 'a');
-  const args = [file, '--config', config, '-t', names.join('|'), '--reporter=json', `--outputFile=${report}`];
+  const args = [file, '--mode', mode, '-t', names.join('|'), '--reporter=json', `--outputFile=${report}`];
   const child = spawn(process.execPath, [VITEST, 'run', ...args], {
     cwd: ROOT,
-    env: environment(),
     stdio: ['ignore', output, output],
   });
   const [code] = await once(child, 'close');
@@ -126,12 +125,6 @@ async function runTests(file: string, about: About, into: string): Promise<Verdi
   const verdicts = verdictsOf(file, JSON.parse(readFileSync(report, 'utf8')) as TestReport, about);
   // What nobody caught, and servers that did not start, belong to no test.
   return code === 0 || verdicts.some(({ held }) => !held) ? verdicts : [...verdicts, fails()];
-}
-
-/** Parts of `npm test` choose their files by these; here they are named. */
-function environment(): NodeJS.ProcessEnv {
-  const { MILLRACE_SERIAL, MILLRACE_PARALLEL, ...rest } = process.env;
-  return rest;
 }
 
 for (const [name, scenario] of Object.entries(SCENARIOS)) {

@@ -12,10 +12,10 @@ const run = promisify(execFile);
 
 /** Applications and settings that something else loads: its own test does. */
 const LOADED_ELSEWHERE: Readonly<Record<string, string>> = {
-  'apps/server/README.md': 'apps/server/test/process/readme.serial.test.ts',
+  'apps/server/README.md': 'apps/server/test/process/readme.slow.test.ts',
   'docs/configuration.md': 'apps/server/test/config/compose.test.ts',
 };
-/** Programs that ask a server: run beside one by `apps/server/test/process/readme.serial.test.ts`. */
+/** Programs that ask a server: run beside one by `apps/server/test/process/readme.slow.test.ts`. */
 const ASKS_A_SERVER = /createClient\(|createServerClient\(/;
 
 // Outside the repository, so that imports go through node_modules and the exports maps, as a user's would.
