@@ -107,13 +107,17 @@ const MODES: Readonly<Record<string, object>> = {
       serial('alone', 3, { include: files('.alone'), maxWorkers: 1 }),
     ],
   },
+  alone: { include: files('.alone'), maxWorkers: 1 },
 };
+
+/** The ending of a file that is named on the command line; such a file needs no `--mode`. */
+const ending = /\.(slow|serial|alone)\.test\b/.exec(process.argv.join(' '))?.[1];
 
 export default defineConfig(({ mode }) => ({
   ...SHARED,
   test: {
     ...SHARED_TEST,
-    ...MODES[mode],
+    ...MODES[mode === 'test' && ending ? ending : mode],
     coverage: {
       provider: 'custom',
       customProviderModule: './scripts/coverage.ts',

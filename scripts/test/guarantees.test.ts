@@ -31,7 +31,7 @@ const linksIn = (proof: string) =>
 
 /** What stands in backticks after a link to the chaos test, up to the next link. */
 const namedByChaos = (proof: string) =>
-  [...proof.matchAll(/\(\.\.\/chaos\/test\/chaos\.serial\.test\.ts\)([^[]*)/g)].map(([, after = '']) =>
+  [...proof.matchAll(/\(\.\.\/chaos\/test\/chaos\.slow\.test\.ts\)([^[]*)/g)].map(([, after = '']) =>
     inBackticks(after),
   );
 const inBackticks = (part: string) => [...part.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);

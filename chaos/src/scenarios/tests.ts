@@ -105,10 +105,9 @@ async function run({ files }: TestScenario, { folder }: ScenarioContext): Promis
 /** Runs the tests that the table names, and no other of the file. */
 async function runTests(file: string, about: About, into: string): Promise<Verdict[]> {
   const report = `${into}.json`;
-  const mode = /\.(slow|serial)\.test\.ts$/.exec(file)?.[1] ?? 'test';
   const names = Object.keys(about).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
   const output = openSync(`${into}.txt`, 'a');
-  const args = [file, '--mode', mode, '-t', names.join('|'), '--reporter=json', `--outputFile=${report}`];
+  const args = [file, '-t', names.join('|'), '--reporter=json', `--outputFile=${report}`];
   const child = spawn(process.execPath, [VITEST, 'run', ...args], {
     cwd: ROOT,
     stdio: ['ignore', output, output],
