@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
+import { latch, ManualClock } from '@millrace/testkit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { sleep, systemClock } from '../src/index.js';
+import { sleep, systemClock, TIMED_OUT, withDeadline } from '../src/index.js';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -10,7 +11,7 @@ afterEach(() => {
 });
 
 describe('systemClock', () => {
-  it('reads the wall clock and a clock that only goes forward', () => {
+  it('reads the wall clock and a monotonic clock', () => {
     const before = [systemClock.now(), systemClock.monotonicMs()];
     vi.advanceTimersByTime(1500);
     expect([systemClock.now(), systemClock.monotonicMs()]).toEqual(before.map((ms) => (ms as number) + 1500));
@@ -28,7 +29,7 @@ describe('systemClock', () => {
     expect(cancelled).not.toHaveBeenCalled();
   });
 
-  it('holds timers longer than the platform can, and cancels them in any stretch', () => {
+  it('waits longer than the timers of the platform can, and may be cancelled at any time', () => {
     const fired = vi.fn();
     const days = 24 * 3600 * 1000;
     systemClock.setTimer(60 * days, fired);
@@ -41,7 +42,7 @@ describe('systemClock', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('does not keep the process alive when unref is asked for', () => {
+  it('lets the process exit with unref', () => {
     vi.useRealTimers();
     const before = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const cancel = systemClock.setTimer(60_000, () => {}, { unref: true });
@@ -51,7 +52,7 @@ describe('systemClock', () => {
 });
 
 describe('sleep', () => {
-  it('is true when the time has passed, and leaves no listener', async () => {
+  it('resolves to true after the time, and leaves no listener', async () => {
     const { signal } = new AbortController();
     const slept = sleep(systemClock, 100, signal);
     vi.advanceTimersByTime(100);
@@ -59,7 +60,7 @@ describe('sleep', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
-  it('is false when the signal aborts first, and leaves no timer', async () => {
+  it('resolves to false as soon as the signal aborts, and leaves no timer', async () => {
     const controller = new AbortController();
     const slept = sleep(systemClock, 100, controller.signal);
     controller.abort();
@@ -67,4 +68,17 @@ describe('sleep', () => {
     expect(await sleep(systemClock, 100, controller.signal)).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });
+});
+
+it('withDeadline waits at most its time, and ignores a late failure', async () => {
+  const clock = new ManualClock();
+  const late = latch('the late failure');
+  const fail = () => Promise.reject(new Error('too late to matter'));
+  const answer = withDeadline(clock, 100, late.promise.then(fail));
+  await clock.advance(100);
+  expect(await answer).toBe(TIMED_OUT);
+  late.open();
+  expect(await withDeadline(clock, 100, Promise.resolve(7))).toBe(7);
+  await expect(withDeadline(clock, 100, Promise.reject(new Error('in time')))).rejects.toThrow('in time');
+  expect(clock.pendingTimers).toBe(0);
 });

@@ -5,31 +5,17 @@ import {
   durationOption,
   functionOption,
   integerOption,
+  nearestKey,
   numberOption,
   type OptionSpec,
   objectOption,
   oneOfOption,
-  type PartialOptions,
   resolveOptions,
   sectionOption,
   textOption,
 } from '../src/index.js';
 
-interface Resolved {
-  readonly name: string;
-  readonly concurrency: number;
-  readonly leaseMs: number;
-  readonly renewEveryMs: number;
-  readonly share: number;
-  readonly mode: 'fast' | 'safe';
-  readonly strict: boolean;
-  readonly onEnd?: () => void;
-  readonly store?: object;
-  readonly backoff: string | (() => number);
-  readonly congestion: { readonly baseBackoffMs: number; readonly floor: { readonly rate: number } };
-}
-
-const SPEC: OptionSpec<Resolved> = {
+const SPEC: OptionSpec<Record<string, unknown>> = {
   owner: 'Engine',
   defaults: {
     name: 'engine',
@@ -62,96 +48,70 @@ const SPEC: OptionSpec<Resolved> = {
     {
       option: 'renewEveryMs',
       expected: 'less than leaseMs',
-      holds: ({ renewEveryMs, leaseMs }) => renewEveryMs < leaseMs,
+      holds: ({ renewEveryMs, leaseMs }) => (renewEveryMs as number) < (leaseMs as number),
     },
   ],
 };
 
-const resolve = (given?: unknown) => resolveOptions(SPEC, given as PartialOptions<Resolved>);
+const resolve = (given?: unknown) => resolveOptions(SPEC, given as object);
 
 describe('resolveOptions', () => {
-  it('gives the defaults when nothing is given, and leaves out what has none', () => {
+  it('fills in the defaults at every depth, and omits options that have none', () => {
     expect(resolve()).toEqual(SPEC.defaults);
     expect(resolve({ concurrency: undefined })).toEqual(SPEC.defaults);
     expect('onEnd' in resolve()).toBe(false);
-  });
-
-  it('keeps what is given, at every depth', () => {
-    const onEnd = () => {};
-    const store = { get: 1, set: 2, more: 3 };
-    expect(resolve({ concurrency: 3, onEnd, store, congestion: { floor: { rate: 7 } } })).toEqual({
+    const given = { concurrency: 3, onEnd: () => {}, store: { get: 1, set: 2, more: 3 } };
+    expect(resolve({ ...given, congestion: { floor: { rate: 7 } } })).toEqual({
       ...SPEC.defaults,
-      concurrency: 3,
-      onEnd,
-      store,
+      ...given,
       congestion: { baseBackoffMs: 100, floor: { rate: 7 } },
     });
   });
 
   it('freezes the result at every depth and shares nothing with the defaults', () => {
-    const resolved = resolve();
-    expect(Object.isFrozen(resolved)).toBe(true);
-    expect(Object.isFrozen(resolved.congestion.floor)).toBe(true);
+    const resolved = resolve() as { congestion: { floor: object } };
+    expect([resolved, resolved.congestion.floor].every(Object.isFrozen)).toBe(true);
     expect(resolved.congestion).not.toBe(SPEC.defaults.congestion);
   });
 
   it.each([
-    [{ concurrency: 0 }, 'Engine: concurrency must be an integer from 1 to 1000, got 0'],
-    [{ concurrency: 1.5 }, 'Engine: concurrency must be an integer from 1 to 1000, got 1.5'],
-    [{ concurrency: '5' }, "Engine: concurrency must be an integer from 1 to 1000, got '5'"],
-    [{ concurrency: null }, 'Engine: concurrency must be an integer from 1 to 1000, got null'],
-    [{ leaseMs: 0 }, 'Engine: leaseMs must be a number of milliseconds ≥ 1, got 0'],
-    [{ leaseMs: Number.NaN }, 'Engine: leaseMs must be a number of milliseconds ≥ 1, got NaN'],
-    [
-      { leaseMs: Number.POSITIVE_INFINITY },
-      'Engine: leaseMs must be a number of milliseconds ≥ 1, got Infinity',
-    ],
-    [{ share: 1.1 }, 'Engine: share must be a number from 0 to 1, got 1.1'],
-    [{ mode: 'quick' }, "Engine: mode must be one of 'fast', 'safe', got 'quick'"],
-    [{ strict: 1 }, 'Engine: strict must be true or false, got 1'],
-    [{ name: '' }, "Engine: name must be a text of length ≥ 1, got ''"],
-    [{ onEnd: 'later' }, "Engine: onEnd must be a function, got 'later'"],
-    [{ store: { get: 1 } }, 'Engine: store must be a store (with get, set), got {"get":1}'],
-    [
-      { backoff: 'none' },
-      "Engine: backoff must be one of 'exponential', 'linear', or a function, got 'none'",
-    ],
-    [{ congestion: 5 }, 'Engine: congestion must be an object, got 5'],
-    [
-      { congestion: { baseBackoffMs: -1 } },
-      'Engine: congestion.baseBackoffMs must be a number of milliseconds ≥ 0',
-    ],
-    [{ renewEveryMs: 30_000 }, 'Engine: renewEveryMs must be less than leaseMs, got 30000'],
-    [7, 'Engine: the options must be an object, got 7'],
-    [[], 'Engine: the options must be an object, got []'],
-  ])('refuses %j', (given, message) => {
-    expect(() => resolve(given)).toThrow(message);
-    try {
-      resolve(given);
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'OPTION_INVALID', retryable: false });
-    }
+    [{ concurrency: 0 }, 'concurrency must be an integer from 1 to 1000, got 0'],
+    [{ concurrency: 1.5 }, 'concurrency must be an integer from 1 to 1000, got 1.5'],
+    [{ concurrency: '5' }, "concurrency must be an integer from 1 to 1000, got '5'"],
+    [{ concurrency: null }, 'concurrency must be an integer from 1 to 1000, got null'],
+    [{ leaseMs: 0 }, 'leaseMs must be a number of milliseconds ≥ 1, got 0'],
+    [{ leaseMs: Number.NaN }, 'leaseMs must be a number of milliseconds ≥ 1, got NaN'],
+    [{ leaseMs: Infinity }, 'leaseMs must be a number of milliseconds ≥ 1, got Infinity'],
+    [{ share: 1.1 }, 'share must be a number from 0 to 1, got 1.1'],
+    [{ mode: 'quick' }, "mode must be one of 'fast', 'safe', got 'quick'"],
+    [{ strict: 1 }, 'strict must be true or false, got 1'],
+    [{ name: '' }, "name must be a text of length ≥ 1, got ''"],
+    [{ onEnd: 'later' }, "onEnd must be a function, got 'later'"],
+    [{ store: { get: 1 } }, 'store must be a store (with get, set), got {"get":1}'],
+    [{ backoff: 'none' }, "backoff must be one of 'exponential', 'linear', or a function, got 'none'"],
+    [{ congestion: 5 }, 'congestion must be an object, got 5'],
+    [{ congestion: { baseBackoffMs: -1 } }, 'congestion.baseBackoffMs must be a number of milliseconds ≥ 0'],
+    [{ renewEveryMs: 30_000 }, 'renewEveryMs must be less than leaseMs, got 30000'],
+    [7, 'the options must be an object, got 7'],
+    [[], 'the options must be an object, got []'],
+  ])('rejects %j', (given, message) => {
+    const invalid = { code: 'OPTION_INVALID', retryable: false };
+    expect(() => resolve(given)).toThrow(expect.objectContaining(invalid));
+    expect(() => resolve(given)).toThrow(`Engine: ${message}`);
   });
 
-  it('names the nearest known key for an unknown one, also inside a group', () => {
-    expect(() => resolve({ lease: 5 })).toThrow(
-      "Engine: there is no option 'lease'; did you mean 'leaseMs'?",
-    );
-    expect(() => resolve({ congestion: { baseBackof: 5 } })).toThrow(
-      "there is no option 'congestion.baseBackof'; did you mean 'congestion.baseBackoffMs'?",
-    );
-    expect(() => resolve({ congestion: { floor: { zebra: 5 } } })).toThrow(
-      "there is no option 'congestion.floor.zebra'; known: rate",
-    );
-    expect(() => resolve({ zebra: 5 })).toThrow("there is no option 'zebra'; known: name, concurrency");
+  it.each([
+    [{ lease: 5 }, "'lease'; did you mean 'leaseMs'?"],
+    [{ congestion: { baseBackof: 5 } }, "'congestion.baseBackof'; did you mean 'congestion.baseBackoffMs'?"],
+    [{ congestion: { floor: { zebra: 5 } } }, "'congestion.floor.zebra'; known: rate"],
+    [{ zebra: 5 }, "'zebra'; known: name, concurrency"],
+    [JSON.parse('{"__proto__": 1}'), "'__proto__'"],
+    [{ constructor: 1 }, "'constructor'"],
+  ])('names the nearest known key in the error for %j', (given, hint) => {
+    expect(() => resolve(given)).toThrow(`Engine: there is no option ${hint}`);
   });
 
-  it('takes no key from a prototype', () => {
-    expect(() => resolve(JSON.parse('{"__proto__": 1}'))).toThrow("there is no option '__proto__'");
-    expect(() => resolve({ constructor: 1 })).toThrow("there is no option 'constructor'");
-  });
-
-  it('messages stay short and safe, whatever the value', () => {
+  it('keeps messages short and safe for any value', () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     expect(() => resolve({ concurrency: circular })).toThrow('got an unprintable object');
@@ -160,9 +120,26 @@ describe('resolveOptions', () => {
   });
 });
 
-it('rules without bounds say just their kind', () => {
-  expect(integerOption().expected).toBe('an integer');
-  expect(numberOption({ max: 5 }).expected).toBe('a number ≤ 5');
-  expect(objectOption('a logger').accepts({})).toBe(true);
-  expect(objectOption('a logger').accepts(null)).toBe(false);
+it('describes rules without bounds by their kind alone', () => {
+  expect([integerOption().expected, numberOption({ max: 5 }).expected]).toEqual([
+    'an integer',
+    'a number ≤ 5',
+  ]);
+  expect([{}, null].map(objectOption('a logger').accepts)).toEqual([true, false]);
+});
+
+it.each([
+  ['leasMs', 'leaseMs'],
+  ['LEASEMS', 'leaseMs'],
+  ['concurency', 'concurrency'],
+  ['cocnurrency', 'concurrency'],
+  ['maxsize', 'maxSize'],
+  ['renewEvery', 'renewEveryMs'],
+  ['payloadByteMax', 'payloadBytesMax'],
+  ['colour', undefined],
+  ['x', undefined],
+])('nearestKey of %s is %s', (given, expected) => {
+  const known = ['leaseMs', 'renewEveryMs', 'concurrency', 'maxSize', 'payloadBytesMax'];
+  expect(nearestKey(given, known)).toBe(expected);
+  expect(nearestKey(given, [])).toBeUndefined();
 });
