@@ -32,7 +32,7 @@ export interface ResolvedEmailProcessorOptions {
   readonly smtpUrl?: string | undefined;
   /** Who sends (the environment's `SMTP_FROM`, else the URL's user if it is an address, else `no-reply@` its host). */
   readonly from?: string | undefined;
-  /** Connections to the mail server at once. */
+  /** Connections to the mail server at once (5). */
   readonly connectionsMax: number;
 }
 

@@ -19,11 +19,11 @@ import { redirected } from './redirect.js';
 
 /** The settings of an HttpRequestProcessor, complete. */
 export interface ResolvedHttpRequestProcessorOptions extends AddressRules {
-  /** The type of its jobs. A second one, for a service with limits of its own, needs another type. */
+  /** The type of its jobs (`'HTTP_REQUEST'`). A second processor, for a service with limits of its own, needs another type. */
   readonly type: string;
-  /** How many redirects are followed; 0 = none. */
+  /** Redirects to follow, at most 20 (5); 0 follows none. */
   readonly redirectsMax: number;
-  /** How much of an answer's body is read. */
+  /** Bytes of a response body to read (8192). */
   readonly bodyBytesMax: number;
 }
 

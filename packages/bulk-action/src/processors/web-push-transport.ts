@@ -28,9 +28,9 @@ export interface ResolvedWebPushTransportOptions extends AddressRules {
   readonly privateKey: string;
   /** Whom a push service may write to: a `mailto:` or `https:` address. */
   readonly subject: string;
-  /** How long a push service keeps a notification for a device that is away. */
+  /** Seconds that a push service keeps a notification for a device that is offline (28 days). */
   readonly ttlSeconds: number;
-  /** Whether endpoints may speak plain http, for a push service of your own inside a private network. */
+  /** True allows plain http endpoints, for a push service of your own in a private network (false). */
   readonly allowHttp: boolean;
 }
 
