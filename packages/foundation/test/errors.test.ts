@@ -12,14 +12,10 @@ const registry = defineErrors('shop', {
   CLOSED: { message: 'The shop is closed; come back tomorrow', status: 503, retryable: true },
 });
 
-const hostile = new Proxy(
-  {},
-  {
-    get: () => {
-      throw new Error('no');
-    },
-  },
-);
+const fail = () => {
+  throw new Error('no');
+};
+const hostile = new Proxy({}, { get: fail });
 
 describe('defineErrors', () => {
   it('fills the message from the details and keeps them, the cause, and retryAfterMs', () => {
@@ -27,16 +23,9 @@ describe('defineErrors', () => {
     const details = { item: 'tea', left: 1, wanted: 2 };
     const error = registry.create('SOLD_OUT', details, { cause, retryAfterMs: 5 });
     expect(error).toBeInstanceOf(MillraceError);
-    expect(error).toMatchObject({
-      name: 'MillraceError',
-      code: 'SOLD_OUT',
-      message: 'tea is sold out: 1 of 2 left',
-      status: 409,
-      retryable: false,
-      retryAfterMs: 5,
-      details,
-      cause,
-    });
+    const spec = { code: 'SOLD_OUT', status: 409, retryable: false };
+    const message = 'tea is sold out: 1 of 2 left';
+    expect(error).toMatchObject({ name: 'MillraceError', ...spec, message, retryAfterMs: 5, details, cause });
     const plain = registry.create('CLOSED', {});
     expect(['cause' in plain, 'retryAfterMs' in plain]).toEqual([false, false]);
   });
@@ -67,22 +56,14 @@ describe('toWorkError', () => {
   it('keeps what a Millrace error says', () => {
     const limited = new RateLimitedError({ retryAfterMs: 7 });
     expect(limited.status).toBe(429);
-    expect(toWorkError(limited)).toEqual({
-      code: 'RATE_LIMITED',
-      message: limited.message,
-      retryable: true,
-      retryAfterMs: 7,
-      cause: limited,
-    });
+    const { message } = limited;
+    const read = { code: 'RATE_LIMITED', message, retryable: true, retryAfterMs: 7, cause: limited };
+    expect(toWorkError(limited)).toEqual(read);
     const cause = new Error('404');
     const final = new NonRetryableError('no such user', { cause });
     expect(final.cause).toBe(cause);
-    expect(toWorkError(final)).toEqual({
-      code: 'NON_RETRYABLE',
-      message: 'no such user',
-      retryable: false,
-      cause: final,
-    });
+    const given = { code: 'NON_RETRYABLE', message: 'no such user', retryable: false, cause: final };
+    expect(toWorkError(final)).toEqual(given);
     expect('retryAfterMs' in new RateLimitedError()).toBe(false);
     expect(() => new RateLimitedError({ retryAfterMs: -1 })).toThrow(
       'retryAfterMs must be a number of milliseconds ≥ 0',

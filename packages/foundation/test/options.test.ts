@@ -7,6 +7,7 @@ import {
   integerOption,
   nearestKey,
   numberOption,
+  type OptionRule,
   type OptionSpec,
   objectOption,
   oneOfOption,
@@ -15,32 +16,36 @@ import {
   textOption,
 } from '../src/index.js';
 
+const named = oneOfOption('fast', 'safe');
+
+it.each<[expected: string, rule: OptionRule, good: readonly unknown[], bad: readonly unknown[]]>([
+  ['an integer', integerOption(), [-3, 2 ** 40], [2 ** 53]],
+  ['an integer from 1 to 1000', integerOption({ min: 1, max: 1000 }), [1, 1000], [0, 1001, 1.5, '5', null]],
+  ['a number from 0 to 1', numberOption({ min: 0, max: 1 }), [0, 0.5, 1], [-0.1, 1.1, Number.NaN]],
+  ['a number ≤ 5', numberOption({ max: 5 }), [-9.5, 5], [6, -Infinity]],
+  ['a number of milliseconds ≥ 0', durationOption(), [0, 0.5], [-1]],
+  ['a number of milliseconds ≥ 1', durationOption({ min: 1 }), [1], [0, Number.NaN, Infinity]],
+  ['true or false', booleanOption(), [true, false], [1]],
+  ['a text of length ≥ 1', textOption(), ['x'], ['', 5]],
+  ["one of 'fast', 'safe'", named, ['fast'], ['quick']],
+  ['a function', functionOption(), [() => {}], ['later']],
+  ['a logger', objectOption('a logger'), [{}], [null, 5]],
+  ['a store (with get, set)', objectOption('a store', 'get', 'set'), [{ get: 1, set: 2 }], [{ get: 1 }]],
+  ["one of 'fast', 'safe', or a function", anyOption(named, functionOption()), ['safe', () => 1], ['none']],
+])('accepts %s', (expected, rule, good, bad) => {
+  expect(rule.expected).toBe(expected);
+  expect([good.filter((value) => !rule.accepts(value)), bad.filter(rule.accepts)]).toEqual([[], []]);
+});
+
 const SPEC: OptionSpec<Record<string, unknown>> = {
   owner: 'Engine',
-  defaults: {
-    name: 'engine',
-    concurrency: 50,
-    leaseMs: 30_000,
-    renewEveryMs: 10_000,
-    share: 0.5,
-    mode: 'safe',
-    strict: false,
-    backoff: 'exponential',
-    congestion: { baseBackoffMs: 100, floor: { rate: 1 } },
-  },
+  defaults: { leaseMs: 30_000, renewEveryMs: 10_000, congestion: { backoffMs: 100, floor: { rate: 1 } } },
   rules: {
-    name: textOption(),
-    concurrency: integerOption({ min: 1, max: 1000 }),
     leaseMs: durationOption({ min: 1 }),
     renewEveryMs: durationOption(),
-    share: numberOption({ min: 0, max: 1 }),
-    mode: oneOfOption('fast', 'safe'),
-    strict: booleanOption(),
     onEnd: functionOption(),
-    store: objectOption('a store', 'get', 'set'),
-    backoff: anyOption(oneOfOption('exponential', 'linear'), functionOption()),
     congestion: sectionOption({
-      baseBackoffMs: durationOption(),
+      backoffMs: durationOption(),
       floor: sectionOption({ rate: numberOption({ min: 0 }) }),
     }),
   },
@@ -52,19 +57,18 @@ const SPEC: OptionSpec<Record<string, unknown>> = {
     },
   ],
 };
-
 const resolve = (given?: unknown) => resolveOptions(SPEC, given as object);
 
 describe('resolveOptions', () => {
   it('fills in the defaults at every depth, and omits options that have none', () => {
     expect(resolve()).toEqual(SPEC.defaults);
-    expect(resolve({ concurrency: undefined })).toEqual(SPEC.defaults);
+    expect(resolve({ leaseMs: undefined })).toEqual(SPEC.defaults);
     expect('onEnd' in resolve()).toBe(false);
-    const given = { concurrency: 3, onEnd: () => {}, store: { get: 1, set: 2, more: 3 } };
+    const given = { leaseMs: 50_000, onEnd: () => {} };
     expect(resolve({ ...given, congestion: { floor: { rate: 7 } } })).toEqual({
-      ...SPEC.defaults,
       ...given,
-      congestion: { baseBackoffMs: 100, floor: { rate: 7 } },
+      renewEveryMs: 10_000,
+      congestion: { backoffMs: 100, floor: { rate: 7 } },
     });
   });
 
@@ -75,22 +79,11 @@ describe('resolveOptions', () => {
   });
 
   it.each([
-    [{ concurrency: 0 }, 'concurrency must be an integer from 1 to 1000, got 0'],
-    [{ concurrency: 1.5 }, 'concurrency must be an integer from 1 to 1000, got 1.5'],
-    [{ concurrency: '5' }, "concurrency must be an integer from 1 to 1000, got '5'"],
-    [{ concurrency: null }, 'concurrency must be an integer from 1 to 1000, got null'],
     [{ leaseMs: 0 }, 'leaseMs must be a number of milliseconds ≥ 1, got 0'],
-    [{ leaseMs: Number.NaN }, 'leaseMs must be a number of milliseconds ≥ 1, got NaN'],
-    [{ leaseMs: Infinity }, 'leaseMs must be a number of milliseconds ≥ 1, got Infinity'],
-    [{ share: 1.1 }, 'share must be a number from 0 to 1, got 1.1'],
-    [{ mode: 'quick' }, "mode must be one of 'fast', 'safe', got 'quick'"],
-    [{ strict: 1 }, 'strict must be true or false, got 1'],
-    [{ name: '' }, "name must be a text of length ≥ 1, got ''"],
-    [{ onEnd: 'later' }, "onEnd must be a function, got 'later'"],
-    [{ store: { get: 1 } }, 'store must be a store (with get, set), got {"get":1}'],
-    [{ backoff: 'none' }, "backoff must be one of 'exponential', 'linear', or a function, got 'none'"],
+    [{ leaseMs: '5' }, "leaseMs must be a number of milliseconds ≥ 1, got '5'"],
+    [{ leaseMs: null }, 'leaseMs must be a number of milliseconds ≥ 1, got null'],
     [{ congestion: 5 }, 'congestion must be an object, got 5'],
-    [{ congestion: { baseBackoffMs: -1 } }, 'congestion.baseBackoffMs must be a number of milliseconds ≥ 0'],
+    [{ congestion: { backoffMs: -1 } }, 'congestion.backoffMs must be a number of milliseconds ≥ 0, got -1'],
     [{ renewEveryMs: 30_000 }, 'renewEveryMs must be less than leaseMs, got 30000'],
     [7, 'the options must be an object, got 7'],
     [[], 'the options must be an object, got []'],
@@ -102,9 +95,9 @@ describe('resolveOptions', () => {
 
   it.each([
     [{ lease: 5 }, "'lease'; did you mean 'leaseMs'?"],
-    [{ congestion: { baseBackof: 5 } }, "'congestion.baseBackof'; did you mean 'congestion.baseBackoffMs'?"],
+    [{ congestion: { backof: 5 } }, "'congestion.backof'; did you mean 'congestion.backoffMs'?"],
     [{ congestion: { floor: { zebra: 5 } } }, "'congestion.floor.zebra'; known: rate"],
-    [{ zebra: 5 }, "'zebra'; known: name, concurrency"],
+    [{ zebra: 5 }, "'zebra'; known: leaseMs, renewEveryMs"],
     [JSON.parse('{"__proto__": 1}'), "'__proto__'"],
     [{ constructor: 1 }, "'constructor'"],
   ])('names the nearest known key in the error for %j', (given, hint) => {
@@ -114,18 +107,10 @@ describe('resolveOptions', () => {
   it('keeps messages short and safe for any value', () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
-    expect(() => resolve({ concurrency: circular })).toThrow('got an unprintable object');
-    expect(() => resolve({ mode: 'x'.repeat(10_000) })).toThrow(/^.{0,400}$/s);
-    expect(() => resolve({ concurrency: Symbol('s') })).toThrow('Symbol(s)');
+    expect(() => resolve({ leaseMs: circular })).toThrow('got an unprintable object');
+    expect(() => resolve({ leaseMs: 'x'.repeat(10_000) })).toThrow(/^.{0,400}$/s);
+    expect(() => resolve({ leaseMs: Symbol('s') })).toThrow('Symbol(s)');
   });
-});
-
-it('describes rules without bounds by their kind alone', () => {
-  expect([integerOption().expected, numberOption({ max: 5 }).expected]).toEqual([
-    'an integer',
-    'a number ≤ 5',
-  ]);
-  expect([{}, null].map(objectOption('a logger').accepts)).toEqual([true, false]);
 });
 
 it.each([
@@ -140,6 +125,5 @@ it.each([
   ['x', undefined],
 ])('nearestKey of %s is %s', (given, expected) => {
   const known = ['leaseMs', 'renewEveryMs', 'concurrency', 'maxSize', 'payloadBytesMax'];
-  expect(nearestKey(given, known)).toBe(expected);
-  expect(nearestKey(given, [])).toBeUndefined();
+  expect([nearestKey(given, known), nearestKey(given, [])]).toEqual([expected, undefined]);
 });
