@@ -106,7 +106,7 @@ export function optionsModule<Given, Checked, Extras extends object, FactoryMeth
 
 /** Divides options into those known before the others and the rest. What is no object is left to the check. */
 function split<Extras>(keys: readonly string[], options: unknown): [extras: Partial<Extras>, rest: unknown] {
-  if (typeof options !== 'object' || options === null) return [{}, options];
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) return [{}, options];
   const entries = Object.entries(options);
   const pick = (isExtra: boolean) => entries.filter(([key]) => keys.includes(key) === isExtra);
   return [Object.fromEntries(pick(true)) as Partial<Extras>, Object.fromEntries(pick(false))];
