@@ -56,7 +56,7 @@ export const LADDERS = {
   'packages/foundation/src': '. < metrics nestjs',
   'packages/contract/src': 'system < . < client < server-client',
   'packages/redis/src': 'rules < .',
-  'packages/postgres/src': 'errors failure session < rules < . < pglite < pg',
+  'packages/postgres/src': '. < pg pglite',
   'packages/runtime/src':
     'model errors options ports on-abort < system < memory < . < threads < redis < lanes < chat < nestjs',
   'packages/bulk-action/src': `

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Logger } from '@millrace/foundation';
 
-/** Who wants to hear of which channel. */
+/** The handlers of NOTIFY by channel. */
 export class ChannelHandlers {
   readonly #byChannel = new Map<string, Set<(payload: string) => void>>();
   readonly #logger: Logger;
@@ -10,7 +10,6 @@ export class ChannelHandlers {
     this.#logger = logger;
   }
 
-  /** The channels that somebody listens to. */
   get channels(): readonly string[] {
     return [...this.#byChannel.keys()];
   }
@@ -19,9 +18,9 @@ export class ChannelHandlers {
     return this.#byChannel.has(channel);
   }
 
-  /** Adds a handler; gives what takes it away. */
+  /** Adds a handler and returns a function that removes it. */
   add(channel: string, handler: (payload: string) => void): () => void {
-    // In its own context: PGlite tells of a NOTIFY from inside whichever transaction runs just then.
+    // In the handler's own async context: PGlite calls back from inside the transaction that happens to run.
     const own = AsyncResource.bind((payload: string) => handler(payload));
     const handlers = this.#byChannel.get(channel) ?? new Set();
     this.#byChannel.set(channel, handlers.add(own));
@@ -31,13 +30,13 @@ export class ChannelHandlers {
     };
   }
 
-  /** Tells all handlers of a channel; one that fails keeps it from nobody. */
-  tell(channel: string, payload: string): void {
+  /** Calls all handlers of a channel. An exception of one does not keep the others from their call. */
+  call(channel: string, payload: string): void {
     for (const handler of [...(this.#byChannel.get(channel) ?? [])]) {
       try {
         handler(payload);
       } catch (error) {
-        this.#logger.error({ channel, reason: String(error) }, 'a handler of NOTIFY failed');
+        this.#logger.error({ channel, reason: String(error) }, 'NOTIFY handler failed');
       }
     }
   }

@@ -1,9 +1,9 @@
 import { defineErrors } from '@millrace/foundation';
 
-/** The errors of this package. What PostgreSQL itself says of a statement is thrown as it came, with its SQLSTATE. */
+/** The errors of this package. Errors that PostgreSQL reports are thrown unchanged, with their SQLSTATE. */
 export const ERRORS = defineErrors('postgres', {
   BACKEND_UNAVAILABLE: {
-    message: 'PostgreSQL could not do {operation}: {reason}; try again later',
+    message: 'PostgreSQL failed at {operation}: {reason}; try again later',
     status: 503,
     retryable: true,
   },
@@ -14,29 +14,29 @@ export const ERRORS = defineErrors('postgres', {
   },
   COMMIT_UNKNOWN: {
     message:
-      'The reply to COMMIT was lost and nobody can say yet whether transaction {xid} has committed; ask transactionOutcome before you repeat it',
+      'The reply to COMMIT was lost and transaction {xid} may have committed; call transactionOutcome before you repeat it',
     status: 503,
     retryable: false,
   },
   TX_TIMEOUT: {
-    message: 'The transaction did not end within {timeoutMs} ms and was rolled back',
+    message: 'The transaction took longer than {timeoutMs} ms and was rolled back',
     status: 504,
     retryable: true,
   },
   TX_CLOSED: {
     message:
-      'The transaction has ended ({reason}): nothing can be done through its tx; await every query before the function returns',
+      'The transaction has ended ({reason}) and its tx is closed; await every query before the function returns',
     status: 500,
     retryable: false,
   },
   TX_REENTRANT: {
-    message: '{call} was called from inside a transaction and would {consequence}; use {instead}',
+    message: '{call} was called inside a transaction and would {consequence}; use {instead}',
     status: 500,
     retryable: false,
   },
   TX_ROLLED_BACK: {
     message:
-      'A statement of the transaction failed and its error was not passed on, so PostgreSQL rolled everything back; throw the error, or put the statement into tx.transaction',
+      'PostgreSQL rolled the transaction back because a statement failed and its error was swallowed; throw the error, or run the statement in tx.transaction',
     status: 500,
     retryable: true,
   },
@@ -50,19 +50,24 @@ export const ERRORS = defineErrors('postgres', {
     status: 400,
     retryable: false,
   },
+  STATEMENT_INVALID: {
+    message: 'The statement {name} in {folder} cannot be used: {reason}',
+    status: 500,
+    retryable: false,
+  },
   DRIVER_MISSING: {
     message: 'The package {library} is not installed; run npm install {library}',
     status: 500,
     retryable: false,
   },
   DATABASE_VERSION_UNSUPPORTED: {
-    message: 'PostgreSQL is of version {found}, expected 14 or later',
+    message: 'PostgreSQL {found} is too old; use version 14 or later',
     status: 500,
     retryable: false,
   },
   DATABASE_IN_USE: {
     message:
-      'The database in {directory} is open in process {pid} on {host}: PGlite has one user at a time; stop that process, or use PostgreSQL (DATABASE_URL)',
+      'The database in {directory} is open in process {pid} on {host}; stop that process, or use PostgreSQL (DATABASE_URL)',
     status: 503,
     retryable: false,
   },
@@ -78,7 +83,7 @@ export const ERRORS = defineErrors('postgres', {
   },
   MIGRATION_CHANGED: {
     message:
-      'The migration {file} was changed after it had been applied to schema {schema}; restore it and write a new one',
+      'The migration {file} has changed since it was applied to schema {schema}; restore it and add a new file',
     status: 500,
     retryable: false,
   },
@@ -100,7 +105,7 @@ export const ERRORS = defineErrors('postgres', {
   },
   SCHEMA_NEWER: {
     message:
-      'Schema {schema} has the breaking migration {found} of {package}, which this release does not know; run the newer release everywhere',
+      'Schema {schema} has the breaking migration {found} of {package}, which this release does not know; run the newer release',
     status: 503,
     retryable: false,
   },

@@ -1,6 +1,5 @@
 import { ERRORS as FOUNDATION_ERRORS, MillraceError } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
-import { classifyFailure, type FailureKind, isConflictState } from './rules/classify-failure.js';
 
 /** An error that PostgreSQL itself reported; both drivers throw this shape. */
 export interface SqlError extends Error {
@@ -16,9 +15,8 @@ export interface SqlError extends Error {
 }
 
 /**
- * Whether PostgreSQL itself reported this error.
- * @param error - anything thrown.
- * @param sqlState - a SQLSTATE it must have; any unless given.
+ * Reports whether PostgreSQL itself reported this error.
+ * @param sqlState - the SQLSTATE it must have; any unless given.
  */
 export function isSqlError(error: unknown, sqlState?: string): error is SqlError {
   if (!(error instanceof Error) || error instanceof MillraceError) return false;
@@ -28,43 +26,60 @@ export function isSqlError(error: unknown, sqlState?: string): error is SqlError
 }
 
 /**
- * Whether others were in the way of a transaction (serialization failure, deadlock). A swallowed one comes as the cause of TX_ROLLED_BACK.
+ * Reports whether the transaction collided with another one (serialization failure, deadlock) and may succeed when it runs again. A swallowed
+ * conflict is the cause of `TX_ROLLED_BACK`.
  */
 export function isConflict(error: unknown): boolean {
   const failed = ERRORS.is(error, 'TX_ROLLED_BACK') ? error.cause : error;
-  return isSqlError(failed) && isConflictState(failed.code);
-}
-
-/** Tells what a failed call means, from the error the driver threw. */
-export function kindOf(error: unknown): FailureKind {
-  const code = (error as { code?: unknown } | null)?.code;
-  return classifyFailure({
-    isReply: isSqlError(error),
-    code: typeof code === 'string' ? code : undefined,
-  });
+  return isSqlError(failed, '40001') || isSqlError(failed, '40P01');
 }
 
 /**
- * Turns what a driver threw into what a caller gets: `BACKEND_UNAVAILABLE` for everything that may pass, the original
- * as its cause; an error of ours or of the statement as it is.
- * @param error - what was thrown.
+ * The meaning of a failed call.
+ * - `connection`: the connection is gone, or about to go. The statement may have run.
+ * - `unavailable`: PostgreSQL replied that it cannot run the statement now. Nothing has changed.
+ * - `sql`: the statement itself is wrong.
+ */
+export type FailureKind = 'connection' | 'unavailable' | 'sql';
+
+/** SQLSTATEs after which a connection is useless: shutdown, crash, terminated, idle for too long. */
+const ENDS_CONNECTION = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '25P04']);
+
+/**
+ * SQLSTATEs that mean "not now": cancelled by a time limit or an operator, read-only (a failover has left this connection with the standby), input
+ * or output error.
+ */
+const NOT_NOW = new Set(['57014', '25006', '58030']);
+
+/** Classifies an error that a driver threw. */
+export function kindOf(error: unknown): FailureKind {
+  if (!isSqlError(error)) return 'connection';
+  const { code } = error;
+  if (code.startsWith('08') || ENDS_CONNECTION.has(code)) return 'connection';
+  // Class 53: disk full, out of memory, too many connections.
+  if (code.startsWith('53') || NOT_NOW.has(code)) return 'unavailable';
+  return 'sql';
+}
+
+/**
+ * Turns an error of a driver into the error for the caller: `BACKEND_UNAVAILABLE`, with the original as its cause, for every failure that may pass.
+ * Errors of Millrace and of the statement stay as they are.
  */
 export function toDatabaseError(error: unknown, operation: string): unknown {
   if (error instanceof MillraceError && !ERRORS.is(error, 'DATABASE_TIMEOUT')) return error;
-  const isOurs = error instanceof MillraceError;
-  if (!isOurs && kindOf(error) === 'sql') return error;
+  if (kindOf(error) === 'sql') return error;
   const { code = 'CONNECTION', message } = error as { code?: string; message?: string };
   const details = { operation, reason: message || code, code };
   return ERRORS.create('BACKEND_UNAVAILABLE', details, { cause: error });
 }
 
-/** Whether the connection is of no use after this error: lost, silent, or about to be closed by PostgreSQL. */
+/** Reports whether the connection is useless after this error: lost, silent, or about to be closed by PostgreSQL. */
 export function endsConnection(error: unknown): boolean {
   if (error instanceof MillraceError) return ERRORS.is(error, 'DATABASE_TIMEOUT');
   // Read-only: a failover has left this connection with a standby; a new one may find the primary.
   return kindOf(error) === 'connection' || isSqlError(error, '25006');
 }
 
-/** The error of every call after `stop`. */
+/** Makes the error of every call after `stop`. */
 export const stoppedError = (): MillraceError =>
   FOUNDATION_ERRORS.create('SERVICE_STOPPED', { service: 'The database' });

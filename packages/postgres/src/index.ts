@@ -1,6 +1,6 @@
 /**
- * PostgreSQL beneath Millrace: one `Database` port with a driver for servers (pg) and an embedded one (PGlite),
- * transactions that tell the truth about their COMMIT, listening, migrations.
+ * PostgreSQL for Millrace: one `Database` port with a driver for servers (pg) and an embedded one (PGlite),
+ * transactions that find out about a lost COMMIT, notifications, migrations, statements in files.
  *
  * @packageDocumentation
  */
@@ -18,9 +18,8 @@ export type {
 export { ERRORS } from './errors.js';
 export { isConflict, isSqlError, type SqlError } from './failure.js';
 export { type MigrateOptions, migrate, requireMigrated } from './migrate.js';
-export { type MigrationFile, readMigrations } from './migration-files.js';
 export { Notifier, notificationChannel } from './notifier.js';
-export { transactionOutcome } from './outcome.js';
+export { type TransactionOutcome, transactionOutcome } from './outcome.js';
 export { PgDatabase } from './pg/database.js';
 export {
   PG_DATABASE_DEFAULTS,
@@ -29,20 +28,12 @@ export {
   resolvePgDatabaseOptions,
 } from './pg/options.js';
 export { PgliteDatabase } from './pglite/database.js';
-export { directoryHolder } from './pglite/directory-lock.js';
+export { directoryHolder, type ProcessIdentity } from './pglite/lock.js';
 export {
   PGLITE_DATABASE_DEFAULTS,
   type PgliteDatabaseOptions,
   type ResolvedPgliteDatabaseOptions,
   resolvePgliteDatabaseOptions,
 } from './pglite/options.js';
-export type { ProcessIdentity } from './pglite/process-identity.js';
-export { classifyFailure, type DatabaseFailure, type FailureKind } from './rules/classify-failure.js';
-export { type SqlParameter, toJson } from './rules/encode-parameter.js';
-export { quoteIdentifier } from './rules/identifier.js';
-export type { TransactionOutcome } from './rules/judge-outcome.js';
-export {
-  type Statement,
-  StatementFiles,
-  type StatementFilesOptions,
-} from './statement-files.js';
+export { type Statement, StatementFiles, type StatementFilesOptions } from './statement-files.js';
+export { quoteIdentifier, type SqlParameter, toJson } from './values.js';

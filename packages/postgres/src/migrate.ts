@@ -1,45 +1,57 @@
 import type { Database, Queryable, Tx } from './database.js';
 import { ERRORS } from './errors.js';
-import { isSqlError } from './failure.js';
+import { isConflict, isSqlError } from './failure.js';
 import { type MigrationFile, readMigrations } from './migration-files.js';
-import { isConflictState } from './rules/classify-failure.js';
-import { quoteIdentifier } from './rules/identifier.js';
-import { type MigrationRecord, planMigrations } from './rules/plan-migrations.js';
+import { quoteIdentifier } from './values.js';
 
-/** Whose schema to bring up to date. */
+/** The schema to migrate and its files. */
 export interface MigrateOptions {
-  /** Made when it is missing; `millrace` unless given. */
+  /** Created if it is missing (`millrace`). */
   readonly schema?: string | undefined;
-  /** Numbers are counted per package: several share a schema. */
+  /** Numbers count per package: several packages share a schema. */
   readonly package: string;
-  /** Where the files `0001-name.sql` are. They name nothing with a schema: the search path is the schema alone. */
+  /** Folder of the files `0001-name.sql`. Names in them carry no schema: the search path is the schema alone. */
   readonly folder: URL;
-  /** How long one file may take, the wait for another instance included; 10 minutes unless given. */
+  /** Time limit of one file, the wait for another instance included (10 minutes). */
   readonly timeoutMs?: number | undefined;
 }
 
-const DEFAULTS = { schema: 'millrace', timeoutMs: 600_000 } as const;
+/** A step that the database records as applied. */
+type AppliedStep = Omit<MigrationFile, 'sql'>;
 
-/** A file that changes tables while others work on them may deadlock with one of them; when it was the one to give way, it tries again. */
+/** The owner of steps: a package in a schema. */
+interface Owner {
+  readonly schema: string;
+  readonly package: string;
+}
+
+const TIMEOUT_MS = 600_000;
+
+/** Retries of one file: a file that changes tables in use may be the victim of a deadlock. */
 const CONFLICTS_MAX = 8;
 
+const ownerOf = ({ schema = 'millrace', package: name }: MigrateOptions): Owner => ({
+  schema,
+  package: name,
+});
+
 /**
- * Brings a schema up to date: applies the files that it lacks, each in a transaction of its own. Any number of instances
- * may call it at once; each file is applied once.
+ * Migrates a schema: applies the files that it lacks, each in its own transaction. Any number of instances may call it at once; each file is
+ * applied once.
  * @returns the names of the files that this call applied.
  * @throws MillraceError `MIGRATION_INVALID`, `MIGRATION_CHANGED`, `MIGRATION_GAP`, `SCHEMA_NEWER`, `MIGRATION_FAILED`,
  * `IDENTIFIER_INVALID`, and those of `transaction`.
  */
 export async function migrate(database: Database, options: MigrateOptions): Promise<readonly string[]> {
-  const { schema = DEFAULTS.schema, timeoutMs = DEFAULTS.timeoutMs } = options;
+  const { timeoutMs = TIMEOUT_MS } = options;
+  const owner = ownerOf(options);
   const files = readMigrations(options.folder);
-  const owner = { schema, package: options.package };
   const done: string[] = [];
   for (;;) {
-    // Looked up anew under the lock each time: another instance may have been here in between.
+    // Planned again under the lock for each file: another instance may have applied some in between.
     let next: MigrationFile | undefined;
     const step = async (tx: Tx) => {
-      await prepare(tx, schema);
+      await prepare(tx, owner.schema);
       [next] = planMigrations(files, await appliedTo(tx, owner), owner);
       if (next) await apply(tx, next, owner);
       return next?.name;
@@ -54,24 +66,38 @@ export async function migrate(database: Database, options: MigrateOptions): Prom
   }
 }
 
-const failed = ({ name }: MigrationFile, error: Error) =>
-  ERRORS.create('MIGRATION_FAILED', { file: `${name}.sql`, reason: error.message }, { cause: error });
-
 /**
- * Checks that a schema is what the code expects, without changing anything; for the start of an instance.
+ * Checks at the start of an instance that the schema is the one that the code expects. Changes nothing.
  * @throws MillraceError `SCHEMA_OUTDATED`, `SCHEMA_NEWER`, `MIGRATION_CHANGED`, `MIGRATION_GAP`, `MIGRATION_INVALID`,
  * and those of `query`.
  */
 export async function requireMigrated(database: Database, options: MigrateOptions): Promise<void> {
-  const { schema = DEFAULTS.schema } = options;
-  const owner = { schema, package: options.package };
+  const owner = ownerOf(options);
   const pending = planMigrations(readMigrations(options.folder), await appliedTo(database, owner), owner);
   if (pending.length === 0) return;
   const missing = pending.map(({ name }) => name).join(', ');
   throw ERRORS.create('SCHEMA_OUTDATED', { ...owner, missing });
 }
 
-/** One at a time per schema from here to the end of the transaction; makes what the bookkeeping needs. */
+/**
+ * Compares the files with the steps that the database has, both in order, and returns the files that are still to be applied. Accepts steps that
+ * only the database has, unless one is breaking: an older release may run beside a newer one.
+ */
+function planMigrations(files: readonly MigrationFile[], applied: readonly AppliedStep[], owner: Owner) {
+  for (const [index, { number, name, checksum, breaking }] of applied.entries()) {
+    if (number !== index + 1)
+      throw ERRORS.create('MIGRATION_GAP', { ...owner, found: number, missing: index + 1 });
+    const file = files[index];
+    if (!file) {
+      if (breaking) throw ERRORS.create('SCHEMA_NEWER', { ...owner, found: name });
+    } else if (file.name !== name || file.checksum !== checksum) {
+      throw ERRORS.create('MIGRATION_CHANGED', { schema: owner.schema, file: `${file.name}.sql` });
+    }
+  }
+  return files.slice(applied.length);
+}
+
+/** Locks the schema's migrations until the end of the transaction, and creates the schema and the table of applied steps. */
 async function prepare(tx: Tx, schema: string): Promise<void> {
   const name = quoteIdentifier(schema);
   await tx.query("SELECT pg_advisory_xact_lock(hashtextextended('millrace migrations of ' || $1, 0))", [
@@ -81,7 +107,7 @@ async function prepare(tx: Tx, schema: string): Promise<void> {
     'SELECT to_regnamespace($1) IS NOT NULL AS schema, to_regclass($2) IS NOT NULL AS table',
     [name, `${name}.schema_migration`],
   );
-  // Asked first: IF NOT EXISTS wants the right to create even where nothing has to be created.
+  // Checked first: IF NOT EXISTS requires the right to create even if nothing has to be created.
   if (!rows[0]?.schema) await tx.query(`CREATE SCHEMA ${name}`);
   if (!rows[0]?.table) {
     await tx.query(`CREATE TABLE ${name}.schema_migration (
@@ -96,46 +122,37 @@ async function prepare(tx: Tx, schema: string): Promise<void> {
   }
 }
 
-async function appliedTo(
-  source: Queryable,
-  { schema, package: owner }: { readonly schema: string; readonly package: string },
-): Promise<readonly MigrationRecord[]> {
-  const table = `${quoteIdentifier(schema)}.schema_migration`;
+async function appliedTo(source: Queryable, owner: Owner): Promise<readonly AppliedStep[]> {
+  const table = `${quoteIdentifier(owner.schema)}.schema_migration`;
+  const sql = `SELECT number, name, checksum, breaking FROM ${table} WHERE package = $1 ORDER BY number`;
   try {
-    const { rows } = await source.query<{
-      number: number;
-      name: string;
-      checksum: string;
-      breaking: boolean;
-    }>(`SELECT number, name, checksum, breaking FROM ${table} WHERE package = $1 ORDER BY number`, [owner]);
-    return rows;
+    return (await source.query<AppliedStep>(sql, [owner.package])).rows;
   } catch (error) {
     if (isSqlError(error, '42P01') || isSqlError(error, '3F000')) return []; // No such table, no such schema.
     throw error;
   }
 }
 
-async function apply(
-  tx: Tx,
-  file: MigrationFile,
-  { schema, package: owner }: { readonly schema: string; readonly package: string },
-): Promise<void> {
+async function apply(tx: Tx, file: MigrationFile, owner: Owner): Promise<void> {
   const { number, name, sql, checksum, breaking } = file;
+  const schema = quoteIdentifier(owner.schema);
   try {
-    await tx.query("SELECT set_config('search_path', $1, true)", [quoteIdentifier(schema)]);
+    await tx.query("SELECT set_config('search_path', $1, true)", [schema]);
     await tx.script(sql);
   } catch (error) {
-    if (!isSqlError(error) || isConflictState(error.code)) throw error;
+    if (!isSqlError(error) || isConflict(error)) throw error;
     throw failed(file, error);
   }
   const { rows } = await tx.query<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid');
   if (!tx.xid?.startsWith(`${rows[0]?.xid}@`)) {
-    const reason = 'it ends the transaction it runs in; leave BEGIN, COMMIT and ROLLBACK out of it';
+    const reason = 'it ends its own transaction; remove BEGIN, COMMIT and ROLLBACK';
     throw ERRORS.create('MIGRATION_INVALID', { file: `${name}.sql`, reason });
   }
   await tx.query(
-    `INSERT INTO ${quoteIdentifier(schema)}.schema_migration (package, number, name, checksum, breaking)
-     VALUES ($1, $2, $3, $4, $5)`,
-    [owner, number, name, checksum, breaking],
+    `INSERT INTO ${schema}.schema_migration (package, number, name, checksum, breaking) VALUES ($1, $2, $3, $4, $5)`,
+    [owner.package, number, name, checksum, breaking],
   );
 }
+
+const failed = ({ name }: MigrationFile, error: Error) =>
+  ERRORS.create('MIGRATION_FAILED', { file: `${name}.sql`, reason: error.message }, { cause: error });

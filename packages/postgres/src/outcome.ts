@@ -1,26 +1,45 @@
 import { type Clock, sleep } from '@millrace/foundation';
 import type { Queryable } from './database.js';
 import { isSqlError } from './failure.js';
-import { judgeOutcome, type TransactionOutcome } from './rules/judge-outcome.js';
+
+/** The fate of a transaction. `unknown`: PostgreSQL has forgotten it, or may mean another transaction. */
+export type TransactionOutcome = 'committed' | 'aborted' | 'in progress' | 'unknown';
 
 /**
- * Which life of the server this is: kept over a clean restart, another one after a crash or on a standby. PostgreSQL
- * begins its statistics anew exactly then (or when somebody resets them, which only costs an answer).
+ * Identifies the life of the server. It stays the same over a clean restart and changes after a crash or on a standby: exactly then PostgreSQL
+ * resets its statistics. An operator's reset only costs an answer.
  */
 export const SERVER_LIFE =
   "(SELECT coalesce(extract(epoch FROM stats_reset)::text, '') FROM pg_stat_bgwriter)";
 
 /**
- * Asks PostgreSQL what became of a transaction, for whoever got `COMMIT_UNKNOWN`. It remembers for days at least; behind
- * a crash of the server it can only deny, and a commit is `unknown`: look for what the transaction wrote.
+ * Interprets the status that PostgreSQL reports for a transaction number.
+ *
+ * After a crash, or a failover that loses data, PostgreSQL gives numbers that left no trace on disk out again. "Committed" may then be said of
+ * another transaction. "Aborted" and "in progress" may too, but then the number was given out again, which proves that the first transaction never
+ * reached the disk.
+ * @param isSameLife - true if the server has lived on, clean restarts included, since it gave the number out.
+ */
+export function judgeOutcome(
+  status: Exclude<TransactionOutcome, 'unknown'> | null,
+  isSameLife: boolean,
+): TransactionOutcome {
+  if (status === null) return 'unknown';
+  if (isSameLife) return status;
+  return status === 'committed' ? 'unknown' : 'aborted';
+}
+
+/**
+ * Asks PostgreSQL for the outcome of a transaction after `COMMIT_UNKNOWN`. PostgreSQL remembers it for days at least. After a crash of the server
+ * a commit is `unknown`: look for what the transaction wrote.
  * @param xid - `details.xid` of the error, or `tx.xid`.
- * @throws those of `query`.
+ * @throws the errors of `query`.
  */
 export async function transactionOutcome(database: Queryable, xid: string): Promise<TransactionOutcome> {
   const [number, life] = xid.split('@');
   try {
     const { rows } = await database.query<{
-      status: 'committed' | 'aborted' | 'in progress' | null;
+      status: Exclude<TransactionOutcome, 'unknown'> | null;
       life: string;
     }>(`SELECT pg_xact_status($1::xid8) AS status, ${SERVER_LIFE} AS life`, [number]);
     return judgeOutcome(rows[0]?.status ?? null, rows[0]?.life === life);
@@ -31,12 +50,12 @@ export async function transactionOutcome(database: Queryable, xid: string): Prom
   }
 }
 
-const LOOK_EVERY_MS = 20;
+const ASK_EVERY_MS = 20;
 
 /**
- * Finds out what became of a transaction whose COMMIT was not answered. A backend that still holds it open never got
- * the COMMIT, or cannot answer it: it is ended, which settles the matter one way or the other.
- * @returns undefined when PostgreSQL could not be asked in time, or does not know.
+ * Finds the outcome of a transaction whose COMMIT was not answered. Terminates a backend that still holds the transaction open: it never got the
+ * COMMIT, or cannot answer it, and its end settles the outcome.
+ * @returns undefined if PostgreSQL could not be asked in time, or does not know.
  */
 export async function settleOutcome(
   database: Queryable,
@@ -56,9 +75,9 @@ export async function settleOutcome(
         [number],
       );
     } catch {
-      // Away again; whoever never gets an answer hears COMMIT_UNKNOWN, with the lost reply as its cause.
+      // PostgreSQL is away again. COMMIT_UNKNOWN carries the lost reply as its cause.
     }
-    if (clock.monotonicMs() + LOOK_EVERY_MS >= deadline) return undefined;
-    await sleep(clock, LOOK_EVERY_MS);
+    if (clock.monotonicMs() + ASK_EVERY_MS >= deadline) return undefined;
+    await sleep(clock, ASK_EVERY_MS);
   }
 }

@@ -1,30 +1,42 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { quoteIdentifier } from './rules/identifier.js';
+import { readdirSync, readFileSync } from 'node:fs';
+import { ERRORS } from './errors.js';
+import { quoteIdentifier } from './values.js';
 
 /** A statement on the tables of one schema. */
 export interface Statement {
   readonly sql: string;
-  /** For preparing it: users of two schemas may share a connection. */
+  /** Name to prepare it under, unique per schema: users of two schemas may share a connection. */
   readonly name: string;
 }
 
-/** Which files. */
+/** The place of the files and the schema of their tables. */
 export interface StatementFilesOptions {
-  /** Whose statements they are, for whoever looks at what the server is doing. */
+  /** Owner of the statements, shown in `pg_stat_activity`. */
   readonly part: string;
-  /** Holds one file `VERB.sql` for each; ends with a slash. */
+  /** Folder of the `.sql` files; ends with a slash. Files whose names begin with a digit are migrations and ignored. */
   readonly folder: URL;
-  /** Stands for `{schema}` in them. */
+  /** Replaces `{schema}` in the statements. */
   readonly schema: string;
 }
 
-/** Statements that stand in files, one in each, with the schema of their tables in them. */
+/**
+ * Reads SQL statements from files. A file holds statements under headings, or one statement that has the file's name:
+ *
+ * ```sql
+ * -- name: claim_ready
+ * -- Comment lines at the start of a line are for readers and never sent.
+ * UPDATE {schema}.task SET status = 'running' WHERE …
+ *
+ * -- name: forget_worker
+ * DELETE FROM {schema}.worker WHERE id = $1
+ * ```
+ */
 export class StatementFiles {
   readonly #options: StatementFilesOptions;
   readonly #schema: string;
   readonly #suffix: string;
-  readonly #read = new Map<string, Statement>();
+  #statements: ReadonlyMap<string, Statement> | undefined;
 
   /** @throws MillraceError `IDENTIFIER_INVALID`. */
   constructor(options: StatementFilesOptions) {
@@ -35,20 +47,48 @@ export class StatementFiles {
   }
 
   /**
-   * The statement of a verb.
-   * @param verb - the file's name without `.sql`.
+   * Returns the statement of a heading, or of the file `name.sql` without headings. The first call reads all files.
+   * @throws MillraceError `STATEMENT_INVALID` for a missing, repeated, misnamed or empty statement.
    */
-  get(verb: string): Statement {
-    let statement = this.#read.get(verb);
-    if (!statement) {
-      const { part, folder } = this.#options;
-      const text = readFileSync(new URL(`${verb}.sql`, folder), 'utf8');
-      // Headers are for readers and would travel with every call.
-      const body = text.replaceAll(/^--.*\n/gm, '').trim();
-      const sql = `/* ${part} ${verb} */ ${body.replaceAll('{schema}', () => this.#schema)}`;
-      statement = Object.freeze({ sql, name: `${verb}-${this.#suffix}` });
-      this.#read.set(verb, statement);
-    }
+  get(name: string): Statement {
+    this.#statements ??= this.#read();
+    const statement = this.#statements.get(name);
+    if (!statement) throw this.#invalid(name, 'it does not exist; check the headings and file names');
     return statement;
   }
+
+  #read(): ReadonlyMap<string, Statement> {
+    const { folder, part } = this.#options;
+    const statements = new Map<string, Statement>();
+    for (const file of readdirSync(folder).filter((entry) => /^\D.*\.sql$/.test(entry))) {
+      const text = readFileSync(new URL(file, folder), 'utf8');
+      for (const [name, body] of this.#sectionsOf(file, text)) {
+        if (!NAME.test(name)) throw this.#invalid(name, 'its name must be like claim_ready');
+        if (body === '') throw this.#invalid(name, 'it has no SQL');
+        if (statements.has(name)) throw this.#invalid(name, 'there are two of this name');
+        const sql = `/* ${part} ${name} */ ${body.replaceAll('{schema}', () => this.#schema)}`;
+        statements.set(name, { sql, name: `${name}-${this.#suffix}` });
+      }
+    }
+    return statements;
+  }
+
+  /** Returns the names and the SQL of a file's statements. */
+  #sectionsOf(file: string, text: string): (readonly [name: string, body: string])[] {
+    const [preamble = '', ...sections] = text.split(/^-- *name:/m);
+    if (sections.length === 0) return [[file.slice(0, -'.sql'.length), withoutComments(text)]];
+    if (withoutComments(preamble) !== '') throw this.#invalid(file, 'it has SQL above the first heading');
+    return sections.map((section) => {
+      const [heading = ''] = section.split('\n', 1);
+      return [heading.trim(), withoutComments(section.slice(heading.length))];
+    });
+  }
+
+  #invalid(name: string, reason: string): Error {
+    return ERRORS.create('STATEMENT_INVALID', { name, folder: this.#options.folder.pathname, reason });
+  }
 }
+
+const NAME = /^[a-z][\w-]*$/;
+
+const withoutComments = (text: string) => text.replaceAll(/^--.*$\n?/gm, '').trim();

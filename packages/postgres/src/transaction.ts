@@ -1,33 +1,15 @@
-import { type Clock, type Rng, sleep } from '@millrace/foundation';
+import { sleep } from '@millrace/foundation';
+import { beginStatements } from './begin-statements.js';
 import type { QueryOptions, QueryResult, Row, TransactionOptions, Tx } from './database.js';
+import type { Session, SessionResult, TransactionHost } from './driver.js';
 import { ERRORS } from './errors.js';
 import { endsConnection, isConflict, isSqlError, toDatabaseError } from './failure.js';
 import { SERVER_LIFE } from './outcome.js';
-import { beginStatements } from './rules/begin-statements.js';
-import { encodeParameters, type SqlParameter } from './rules/encode-parameter.js';
-import type { Session, SessionResult } from './session.js';
-
-/** What a transaction needs from its driver. */
-export interface TransactionHost {
-  readonly clock: Clock;
-  readonly rng: Rng;
-  /** For BEGIN, COMMIT and ROLLBACK themselves. */
-  readonly callTimeoutMs: number;
-  readonly transactionTimeoutMs: number;
-  /** Whether the server is told the time limits too: it outlives this process. */
-  readonly limitsServer: boolean;
-  /** Gets a session before the deadline (of `clock.monotonicMs`). */
-  acquire(deadline: number, signal?: AbortSignal): Promise<Session>;
-  /** Finds out what became of a transaction whose COMMIT was not answered; undefined when nobody can say. */
-  settle(xid: string): Promise<'committed' | 'aborted' | undefined>;
-}
+import { encodeParameters, type SqlParameter } from './values.js';
 
 const FIRST_PAUSE_MS = 5;
 
-/**
- * Runs a function in a transaction; see `Database.transaction`.
- * @param options - isolation, deadline, signal, retries.
- */
+/** Runs a function in a transaction; see `Database.transaction`. */
 export async function runTransaction<T>(
   host: TransactionHost,
   fn: (tx: Tx) => Promise<T>,
@@ -41,14 +23,14 @@ export async function runTransaction<T>(
       return await runOnce(host, fn, { ...options, timeoutMs }, deadline);
     } catch (error) {
       if (attempt >= retries || !isConflict(error)) throw error;
-      // Scattered, or the two that collided would collide again.
+      // With jitter, or the two that collided would collide again.
       const pauseMs = FIRST_PAUSE_MS * 2 ** attempt * (0.5 + rng.next());
       if (clock.monotonicMs() + pauseMs >= deadline || !(await sleep(clock, pauseMs, signal))) throw error;
     }
   }
 }
 
-/** The server's own limits come later: both at once, and a caller would be told now of the one, now of the other. */
+/** Delay of the server's own limits. Without it a caller would see now the one error, now the other. */
 const SERVER_LATER_MS = 500;
 
 async function runOnce<T>(
@@ -92,14 +74,14 @@ async function runOnce<T>(
  *    ├───function throws─────▶ ENDED: rolled back
  *    └───timeout, signal, connection lost──▶ ENDED: session discarded, the function is not waited for
  * ```
- * Once COMMITTING neither timeout nor signal changes anything: the answer has to be the truth.
+ * Once COMMITTING neither timeout nor signal changes anything: the caller must learn the truth.
  */
 class Transaction {
   readonly tx: Scope;
   readonly #host: TransactionHost;
   readonly #session: Session;
   readonly #options: TransactionOptions;
-  /** Made when somebody asks for it: most functions never look. */
+  /** Created at the first use: most functions never read it. */
   #abort: AbortController | undefined;
   readonly #closed: Promise<never>;
   #rejectClosed: (reason: unknown) => void = () => {};
@@ -118,7 +100,7 @@ class Transaction {
     this.#closed = new Promise((_, reject) => {
       this.#rejectClosed = reject;
     });
-    this.#closed.catch(() => {}); // Waited for only while something runs.
+    this.#closed.catch(() => {}); // Awaited only while something runs.
     this.tx = new Scope(this);
     session.onLost((reason) => this.close(toDatabaseError(reason, 'a transaction')));
   }
@@ -133,10 +115,10 @@ class Transaction {
     return this.#xid;
   }
 
-  /** One round trip: what has to be asked at a lost COMMIT is learnt here. If it fails, whatever was sent behind it fails, too. */
+  /** Begins in one round trip, and learns what a lost COMMIT has to be looked up by. If it fails, statements sent behind it fail too. */
   begin(limitMs: number | undefined): Promise<void> {
     this.#begun = this.#begin(limitMs);
-    this.#begun.catch(() => {}); // Waited for before COMMIT at the latest.
+    this.#begun.catch(() => {}); // Awaited before COMMIT at the latest.
     return this.#begun;
   }
 
@@ -144,7 +126,7 @@ class Transaction {
     const { readOnly = false } = this.#options;
     const isKnown = this.#session.serverLife !== undefined;
     const number = ['pg_current_xact_id()::text AS number', ...(isKnown ? [] : [`${SERVER_LIFE} AS life`])];
-    const ask = readOnly ? [] : number; // Of what only reads nothing has to be found out.
+    const ask = readOnly ? [] : number; // A lost COMMIT of a read-only transaction changes nothing.
     const results = await this.whileOpen(this.script(beginStatements(this.#options, { limitMs, ask })));
     if (readOnly) return;
     const row = results.at(-1)?.rows[0] as { number: string; life?: string };
@@ -152,13 +134,13 @@ class Transaction {
     this.#xid = `${row.number}@${this.#session.serverLife}`;
   }
 
-  /** Waits for some work, but not after the transaction was closed under it. */
+  /** Waits for `work`, but no longer than the transaction is open. */
   whileOpen<T>(work: Promise<T>): Promise<T> {
-    work.catch(() => {}); // A failure after the end belongs to nobody.
+    work.catch(() => {}); // A failure after the end has no caller.
     return Promise.race([work, this.#closed]);
   }
 
-  /** Ends the transaction under its function. */
+  /** Ends the transaction while its function still runs. */
   close(reason: unknown): void {
     if (this.#state !== 'OPEN') return;
     this.#state = 'ENDED';
@@ -186,14 +168,14 @@ class Transaction {
     return `millrace_${this.#savepoints}`;
   }
 
-  /** What failed inside a savepoint that was rolled back has not broken the transaction. */
+  /** Forgets a failure inside a savepoint that was rolled back: it has not broken the transaction. */
   forgive(): void {
     this.#failure = undefined;
   }
 
   async commit(): Promise<void> {
-    if (this.#state === 'ENDED' && !this.#closedBy) return; // With its last statement.
-    // Without the number of the transaction nobody could find out about a lost COMMIT.
+    if (this.#state === 'ENDED' && !this.#closedBy) return; // Committed with its last statement.
+    // The number of the transaction is needed to look up a lost COMMIT.
     await this.#begun;
     if (this.#closedBy) throw this.#closedBy.reason;
     this.#state = 'COMMITTING';
@@ -222,7 +204,7 @@ class Transaction {
     this.tx.end('it was committed');
     const { callTimeoutMs: timeoutMs } = this.#host;
     const statement = this.#session.run(sql, values, { timeoutMs, name });
-    // Of a transaction that the statement has broken, COMMIT is a ROLLBACK.
+    // If the statement breaks the transaction, COMMIT rolls back.
     const [answer, commit] = await Promise.allSettled([
       statement,
       this.#session.script('COMMIT', { timeoutMs }),
@@ -247,7 +229,7 @@ class Transaction {
     return answer.value;
   }
 
-  /** Rolls back what is still open; gives the error that the caller gets. */
+  /** Rolls back what is still open and returns the error for the caller. */
   async rollBack(error: unknown): Promise<unknown> {
     if (this.#closedBy) return this.#closedBy.reason;
     if (this.#state === 'ENDED') return error;
@@ -257,14 +239,14 @@ class Transaction {
       await this.#session.script('ROLLBACK', { timeoutMs: this.#host.callTimeoutMs });
       this.#session.release();
     } catch {
-      this.#session.discard(); // PostgreSQL rolls back what has no connection.
+      this.#session.discard(); // PostgreSQL rolls back when the connection is gone.
     }
     return error;
   }
 
   async #afterLostCommit(cause: unknown): Promise<void> {
     this.#session.discard();
-    if (this.#xid === undefined) return; // Read-only: there was nothing to commit.
+    if (this.#xid === undefined) return; // Read-only: nothing to commit.
     const outcome = await this.#host.settle(this.#xid);
     if (outcome === 'committed') return;
     if (outcome === 'aborted') throw toDatabaseError(cause, 'COMMIT');
@@ -275,10 +257,10 @@ class Transaction {
     try {
       return await work;
     } catch (thrown) {
-      // Read-only because it was asked for: the statement is wrong, not the server.
+      // Read-only by option: the statement is wrong, not the server.
       const isOwnFault = this.#options.readOnly && isSqlError(thrown, '25006');
       const isAborted = signal?.aborted && thrown === signal.reason;
-      // Nothing but the echo of an earlier failure, which somebody has swallowed: that one is what happened.
+      // The echo of an earlier failure that the function swallowed. Throw that one.
       if (isSqlError(thrown, '25P02') && this.#failure)
         throw ERRORS.create('TX_ROLLED_BACK', {}, { cause: this.#failure });
       const isAsThrown = isOwnFault || isAborted;
@@ -290,7 +272,7 @@ class Transaction {
   }
 }
 
-/** The tx of a function: the whole transaction's, or that of a savepoint. */
+/** The tx of a function: of the whole transaction or of a savepoint. */
 class Scope implements Tx {
   readonly #transaction: Transaction;
   readonly #isPart: boolean;
@@ -370,7 +352,7 @@ class Scope implements Tx {
     }
   }
 
-  /** Refuses every further use, also of what is nested. */
+  /** Refuses further use of this tx and of those nested in it. */
   end(because: string): void {
     this.#endedBecause ??= because;
     this.#inner?.end(because);

@@ -2,22 +2,19 @@ import type { CancelTimer } from '@millrace/foundation';
 import type pg from 'pg';
 import { ERRORS } from '../errors.js';
 import { isSqlError, kindOf, stoppedError } from '../failure.js';
-import { loadPg } from './load.js';
+import { clientConfig, destroyClient, loadPg, reconnectPauseMs } from './client.js';
 import type { ResolvedPgDatabaseOptions } from './options.js';
-import { PgSession, type SessionHome } from './session.js';
-import { clientConfig, destroyClient } from './settings.js';
-
-const FIRST_RETRY_MS = 20;
+import { PgSession, type SessionPool } from './session.js';
 
 /**
- * The pool of pg, with what it lacks: each caller's own deadline and signal, further attempts while PostgreSQL is away,
- * suspicion against idle connections after one of them was silent, and an end that waits for nobody.
+ * The pool of pg with four additions: a deadline and signal per caller, new attempts while PostgreSQL is away, distrust of idle connections after one
+ * of them was silent, and a stop that waits for nothing.
  */
 export class Connections {
   readonly #options: ResolvedPgDatabaseOptions;
-  readonly #home: SessionHome;
+  readonly #sessionPool: SessionPool;
   readonly #live = new Set<pg.Client>();
-  readonly #heardAt = new WeakMap<pg.ClientBase, number>();
+  readonly #answeredAt = new WeakMap<pg.ClientBase, number>();
   readonly #waiters = new Set<(error: unknown) => void>();
   #pool: Promise<pg.Pool> | undefined;
   #suspectBefore = -Infinity;
@@ -27,25 +24,25 @@ export class Connections {
   constructor(options: ResolvedPgDatabaseOptions) {
     this.#options = options;
     const { clock, prepare } = options;
-    this.#home = {
+    this.#sessionPool = {
       clock,
       prepare,
       serverLives: new WeakMap(),
-      heard: (client) => this.#heardAt.set(client, clock.monotonicMs()),
-      suspect: (error) => {
-        // Where PostgreSQL said goodbye itself the others will hear it too; else they may be as dead and not know it.
+      onReply: (client) => this.#answeredAt.set(client, clock.monotonicMs()),
+      onConnectionLost: (error) => {
+        // If PostgreSQL itself ended the connection, it ends the others too. Otherwise they may be dead without knowing it.
         if (!isSqlError(error)) this.#suspectBefore = clock.monotonicMs();
       },
     };
   }
 
   /**
-   * Gets a connection; tries again while PostgreSQL is away, since connecting changes nothing.
-   * @throws DATABASE_TIMEOUT with the last failure as its cause; SERVICE_STOPPED; the signal's reason; what PostgreSQL
-   * says of the user, the password or the database.
+   * Gets a connection. Tries again while PostgreSQL is away, since connecting changes nothing.
+   * @throws DATABASE_TIMEOUT with the last failure as its cause; SERVICE_STOPPED; the signal's reason; PostgreSQL's error about the user, the
+   * password or the database.
    */
   async acquire(deadline: number, signal?: AbortSignal): Promise<PgSession> {
-    const { clock, rng, reconnectMaxMs } = this.#options;
+    const { clock } = this.#options;
     const startedAt = clock.monotonicMs();
     let lastFailure: unknown;
     for (let failures = 0; ; ) {
@@ -55,8 +52,8 @@ export class Connections {
       if (leftMs <= 0) throw this.#timeout(deadline - startedAt, lastFailure);
       try {
         const client = await this.#checkOut(leftMs, signal);
-        if ((this.#heardAt.get(client) ?? -Infinity) > this.#suspectBefore)
-          return new PgSession(client, this.#home);
+        if ((this.#answeredAt.get(client) ?? -Infinity) > this.#suspectBefore)
+          return new PgSession(client, this.#sessionPool);
         destroyClient(client);
         client.release(true);
         continue;
@@ -67,12 +64,12 @@ export class Connections {
         if (kindOf(error) === 'sql' && !this.#withoutClientCheck(error)) throw error;
         lastFailure = error;
       }
-      const pauseMs = Math.min(reconnectMaxMs, FIRST_RETRY_MS * 2 ** failures++) * (0.5 + rng.next() / 2);
+      const pauseMs = reconnectPauseMs(this.#options, failures++);
       await this.#pause(Math.min(pauseMs, deadline - clock.monotonicMs()), signal);
     }
   }
 
-  /** Ends every connection at once, whoever has it; everything that waits or is under way fails. */
+  /** Destroys every connection at once, those in use included. All waits and calls under way fail. */
   async stop(): Promise<void> {
     if (this.#isStopped) return;
     this.#isStopped = true;
@@ -81,7 +78,7 @@ export class Connections {
     await (await this.#pool?.catch(() => undefined))?.end();
   }
 
-  /** pg's own limit for this counts the wait for a free connection and the making of a new one as the same thing. */
+  /** Has its own timer: pg's limit does not tell the wait for a free connection from the making of a new one. */
   async #checkOut(leftMs: number, signal?: AbortSignal): Promise<pg.PoolClient> {
     this.#pool ??= this.#makePool();
     const pool = await this.#pool;
@@ -120,10 +117,10 @@ export class Connections {
     const { poolSize, idleTimeoutMs, clock, logger } = this.#options;
     class TrackedClient extends Client {
       constructor() {
-        super(clientConfig(connections.#options, 'pool', { checksClient: connections.#checksClient }));
+        super(clientConfig(connections.#options, { role: 'pool', checksClient: connections.#checksClient }));
         connections.#live.add(this);
         this.once('end', () => connections.#live.delete(this));
-        // Whoever has the client hears it from the session; without a listener an error would end the process.
+        // The session reports the error to its user. Without a listener the error would end the process.
         this.on('error', () => {});
       }
     }
@@ -132,8 +129,8 @@ export class Connections {
       idleTimeoutMillis: idleTimeoutMs,
       Client: TrackedClient as never,
     });
-    pool.on('connect', (client) => this.#heardAt.set(client, clock.monotonicMs()));
-    pool.on('error', (error) => logger.warn({ reason: error.message }, 'idle PostgreSQL connection lost'));
+    pool.on('connect', (client) => this.#answeredAt.set(client, clock.monotonicMs()));
+    pool.on('error', (error) => logger.warn({ reason: error.message }, 'Idle PostgreSQL connection lost'));
     return pool;
   }
 

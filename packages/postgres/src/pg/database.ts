@@ -1,12 +1,11 @@
 import { Lifecycle, type ServiceState } from '@millrace/foundation';
 import type { Database, QueryResult, Row, SingleQueryOptions, TransactionOptions, Tx } from '../database.js';
+import type { SessionResult, TransactionHost } from '../driver.js';
 import { ERRORS } from '../errors.js';
 import { endsConnection, stoppedError, toDatabaseError } from '../failure.js';
 import { settleOutcome } from '../outcome.js';
-import { encodeParameters, type SqlParameter } from '../rules/encode-parameter.js';
-import { quoteIdentifier } from '../rules/identifier.js';
-import type { SessionResult } from '../session.js';
-import { runTransaction, type TransactionHost } from '../transaction.js';
+import { runTransaction } from '../transaction.js';
+import { encodeParameters, quoteIdentifier, type SqlParameter } from '../values.js';
 import { Connections } from './connections.js';
 import { Listener } from './listener.js';
 import {
@@ -18,8 +17,8 @@ import {
 const OLDEST_VERSION = 140_000;
 
 /**
- * A PostgreSQL server (14 or later) behind a pool that comes back by itself: every call has a deadline here and on the
- * server, a lost or silent connection is destroyed, and a COMMIT whose reply was lost is found out about.
+ * A PostgreSQL server (14 or later) behind a pool that reconnects. Every call has a deadline here and on the server, a lost or silent connection is
+ * destroyed, and the outcome of a COMMIT whose reply was lost is looked up.
  */
 export class PgDatabase implements Database {
   readonly kind = 'postgres';
@@ -33,55 +32,48 @@ export class PgDatabase implements Database {
   /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `IDENTIFIER_INVALID`. */
   constructor(options: PgDatabaseOptions) {
     this.options = resolvePgDatabaseOptions(options);
-    const { clock, rng, schema, callTimeoutMs, transactionTimeoutMs } = this.options;
+    const { clock, schema, callTimeoutMs } = this.options;
     if (schema !== undefined) quoteIdentifier(schema);
     this.#connections = new Connections(this.options);
     this.#listener = new Listener(this.options);
     this.#lifecycle = new Lifecycle('The database', { start: () => this.#requireVersion(), stop: () => {} });
     this.#host = {
-      clock,
-      rng,
-      callTimeoutMs,
-      transactionTimeoutMs,
+      ...this.options,
       limitsServer: true,
       acquire: (deadline, signal) => this.#connections.acquire(deadline, signal),
       settle: (xid) => settleOutcome(this, xid, clock, callTimeoutMs),
     };
   }
 
-  /** Where the database is in its life. */
   get state(): ServiceState {
     return this.#lifecycle.state;
   }
 
-  /** The most connections, so the most transactions, at once. */
   get poolSize(): number {
     return this.options.poolSize;
   }
 
   /**
-   * Waits until PostgreSQL answers. Optional: every call connects by itself. May be called again when it failed.
+   * Waits until PostgreSQL answers. Optional: every call connects. May be called again after a failure.
    * @throws MillraceError `BACKEND_UNAVAILABLE` after `callTimeoutMs`, `DATABASE_VERSION_UNSUPPORTED`, `DRIVER_MISSING`,
-   * `SERVICE_STOPPED`; what PostgreSQL says of the user, the password or the database.
+   * `SERVICE_STOPPED`; PostgreSQL's error about the user, the password or the database.
    */
   start(): Promise<void> {
     return this.#lifecycle.start();
   }
 
-  /** Closes every connection at once, whatever PostgreSQL does; calls and transactions under way fail. */
+  /** Closes every connection at once, also if PostgreSQL is frozen. Calls and transactions under way fail. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }
 
-  /** The same as `stop`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
 
   /**
-   * Runs one statement on any free connection. After `BACKEND_UNAVAILABLE` it may have happened, unless it was
-   * `repeatable`, when it may have happened more than once.
+   * Runs one statement on any free connection. After `BACKEND_UNAVAILABLE` it may have run; a `repeatable` one may have run more than once.
    */
   async query<R extends object = Row>(
     sql: string,
@@ -110,7 +102,7 @@ export class PgDatabase implements Database {
     return runTransaction(this.#host, fn, options);
   }
 
-  /** Hears what is sent by NOTIFY, on one connection of its own; see {@link Database}. */
+  /** Listens to NOTIFY on one connection of its own; see {@link Database}. */
   listen(channel: string, handler: (payload: string) => void): () => void {
     quoteIdentifier(channel);
     return this.#listener.listen(channel, handler);
@@ -125,7 +117,7 @@ export class PgDatabase implements Database {
     const { clock, callTimeoutMs } = this.options;
     const session = await this.#connections.acquire(deadline, signal);
     const leftMs = () => deadline - clock.monotonicMs();
-    // The server's own limit is callTimeoutMs; a connection with another one is not for the next caller.
+    // The server's own limit is callTimeoutMs. A connection with another limit must not reach the next caller.
     const isLong = leftMs() > callTimeoutMs;
     try {
       if (isLong) {
@@ -143,7 +135,7 @@ export class PgDatabase implements Database {
 
   async #stop(): Promise<void> {
     this.#listener.stop();
-    // Not a step of the lifecycle: calls connect without a start, and a start under way must not be waited for.
+    // Not a step of the lifecycle: calls connect without a start, and stop must not wait for a start under way.
     await this.#connections.stop();
     await this.#lifecycle.stop();
   }

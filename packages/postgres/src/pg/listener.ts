@@ -1,28 +1,25 @@
 import type { CancelTimer } from '@millrace/foundation';
 import type pg from 'pg';
 import { ChannelHandlers } from '../channel-handlers.js';
-import { quoteIdentifier } from '../rules/identifier.js';
-import { loadPg } from './load.js';
+import { quoteIdentifier } from '../values.js';
+import { clientConfig, destroyClient, loadPg, reconnectPauseMs } from './client.js';
 import type { ResolvedPgDatabaseOptions } from './options.js';
-import { clientConfig, destroyClient } from './settings.js';
-
-const FIRST_RETRY_MS = 20;
 
 /** One attempt at a connection, from its beginning to its loss. */
-interface Link {
+interface Connection {
   client: pg.Client | undefined;
   /** Settles with the last statement that was sent. */
   sent: Promise<unknown>;
 }
 
 /**
- * Listens to channels on a connection of its own, opened with the first handler, closed with the last, and made anew
- * whenever it is lost or no longer answers: nothing else would tell a silent network from a quiet channel.
+ * Listens to channels on a connection of its own. The connection opens with the first handler, closes with the last, and is replaced when it is lost
+ * or no longer answers: a silent network looks like a quiet channel.
  */
 export class Listener {
   readonly #options: ResolvedPgDatabaseOptions;
   readonly #handlers: ChannelHandlers;
-  #link: Link | undefined;
+  #connection: Connection | undefined;
   #failures = 0;
   #cancelTimer: CancelTimer = () => {};
   #state: 'closed' | 'open' | 'stopped' = 'closed';
@@ -32,7 +29,7 @@ export class Listener {
     this.#handlers = new ChannelHandlers(options.logger);
   }
 
-  /** Adds a handler; gives what takes it away. */
+  /** Adds a handler and returns a function that removes it. */
   listen(channel: string, handler: (payload: string) => void): () => void {
     const isNew = !this.#handlers.has(channel);
     const remove = this.#handlers.add(channel, handler);
@@ -45,7 +42,7 @@ export class Listener {
     };
   }
 
-  /** Ends every listening at once. */
+  /** Stops listening to all channels at once. */
   stop(): void {
     this.#close();
     this.#state = 'stopped';
@@ -53,60 +50,60 @@ export class Listener {
 
   #open(): void {
     this.#state = 'open';
-    const link: Link = { client: undefined, sent: Promise.resolve() };
-    this.#link = link;
-    this.#connect(link).catch((error: unknown) => this.#lose(link, error));
+    const connection: Connection = { client: undefined, sent: Promise.resolve() };
+    this.#connection = connection;
+    this.#connect(connection).catch((error: unknown) => this.#lose(connection, error));
   }
 
-  async #connect(link: Link): Promise<void> {
+  async #connect(connection: Connection): Promise<void> {
     const { Client } = await loadPg();
-    if (link !== this.#link) return;
-    const client = new Client(clientConfig(this.#options, 'listen', { checksClient: false }));
-    client.on('error', (error) => this.#lose(link, error));
-    client.on('end', () => this.#lose(link, 'closed'));
-    client.on('notification', ({ channel, payload }) => this.#handlers.tell(channel, payload ?? ''));
-    link.client = client;
-    link.sent = client.connect();
+    if (connection !== this.#connection) return;
+    const client = new Client(clientConfig(this.#options, { role: 'listen', checksClient: false }));
+    client.on('error', (error) => this.#lose(connection, error));
+    client.on('end', () => this.#lose(connection, 'closed'));
+    client.on('notification', ({ channel, payload }) => this.#handlers.call(channel, payload ?? ''));
+    connection.client = client;
+    connection.sent = client.connect();
     for (const channel of this.#handlers.channels) this.#send(`LISTEN ${quoteIdentifier(channel)}`);
-    await link.sent;
-    if (link !== this.#link) return;
+    await connection.sent;
+    if (connection !== this.#connection) return;
     this.#failures = 0;
-    this.#checkLater(link);
+    this.#checkLater(connection);
   }
 
-  #checkLater(link: Link): void {
+  #checkLater(connection: Connection): void {
     const { clock, listenCheckMs, callTimeoutMs } = this.#options;
     this.#cancelTimer = clock.setTimer(listenCheckMs, () => {
       this.#cancelTimer = clock.setTimer(callTimeoutMs, () =>
-        this.#lose(link, `no answer for ${callTimeoutMs} ms`),
+        this.#lose(connection, `no answer for ${callTimeoutMs} ms`),
       );
       this.#send('SELECT 1');
-      link.sent.then(
+      connection.sent.then(
         () => {
-          if (link !== this.#link) return;
+          if (connection !== this.#connection) return;
           this.#cancelTimer();
-          this.#checkLater(link);
+          this.#checkLater(connection);
         },
-        (error: unknown) => this.#lose(link, error),
+        (error: unknown) => this.#lose(connection, error),
       );
     });
   }
 
-  /** One statement after the other, since pg warns of more; a failure ends the link, and the next one asks for it all. */
+  /** Sends one statement after the other: pg warns of more. After a failure the next connection listens to all channels again. */
   #send(sql: string): void {
-    const link = this.#link;
-    if (!link?.client) return;
-    const { client } = link;
-    link.sent = link.sent.then(() => client.query(sql));
-    link.sent.catch((error: unknown) => this.#lose(link, error));
+    const connection = this.#connection;
+    if (!connection?.client) return;
+    const { client } = connection;
+    connection.sent = connection.sent.then(() => client.query(sql));
+    connection.sent.catch((error: unknown) => this.#lose(connection, error));
   }
 
-  #lose(link: Link, reason: unknown): void {
-    if (link !== this.#link) return;
-    const { clock, rng, logger, reconnectMaxMs } = this.#options;
+  #lose(connection: Connection, reason: unknown): void {
+    if (connection !== this.#connection) return;
+    const { clock, logger } = this.#options;
     logger.warn({ reason: String(reason) }, 'PostgreSQL connection for LISTEN lost');
     this.#discard();
-    const pauseMs = Math.min(reconnectMaxMs, FIRST_RETRY_MS * 2 ** this.#failures++) * (0.5 + rng.next() / 2);
+    const pauseMs = reconnectPauseMs(this.#options, this.#failures++);
     this.#cancelTimer = clock.setTimer(pauseMs, () => this.#open());
   }
 
@@ -117,8 +114,8 @@ export class Listener {
 
   #discard(): void {
     this.#cancelTimer();
-    const client = this.#link?.client;
-    this.#link = undefined;
+    const client = this.#connection?.client;
+    this.#connection = undefined;
     if (client) destroyClient(client);
   }
 }

@@ -1,48 +1,33 @@
 import {
   booleanOption,
-  type Clock,
   type CompleteOptions,
-  durationOption,
   ERRORS,
   integerOption,
-  type Logger,
   type OptionSpec,
-  objectOption,
-  type Rng,
   resolveOptions,
-  silentLogger,
-  systemClock,
   systemRng,
   textOption,
 } from '@millrace/foundation';
+import { DATABASE_DEFAULTS, DATABASE_RULES, type DatabaseOptions, duration } from '../options.js';
 
-/** Where PostgreSQL is and how patient to be. */
-export interface PgDatabaseOptions {
-  /** `postgres://user:password@host:port/database`; TLS by `?sslmode=verify-full` and what else pg understands there. */
+/** Options of a database on a server. */
+export interface PgDatabaseOptions extends DatabaseOptions {
+  /** `postgres://user:password@host:port/database`, with TLS by `?sslmode=verify-full` and the other parameters of pg. */
   readonly url: string;
-  /** Looked in first for names without a schema, then `public`; the user's own search path unless given. */
-  readonly schema?: string | undefined;
-  /** Shown in pg_stat_activity. */
+  /** Name shown in `pg_stat_activity`. */
   readonly applicationName?: string | undefined;
-  /** The most connections at once; one more is opened for `listen`. */
+  /** Maximum number of connections. `listen` opens one more. */
   readonly poolSize?: number | undefined;
-  /** How long one statement outside a transaction may take, the wait for a connection included. */
-  readonly callTimeoutMs?: number | undefined;
-  /** How long a transaction may take, the wait for a connection included. */
-  readonly transactionTimeoutMs?: number | undefined;
-  /** How long a new connection may take until it answers. */
+  /** Time limit until a new connection answers. */
   readonly connectTimeoutMs?: number | undefined;
-  /** The longest pause between two attempts to connect. */
+  /** Longest pause between two attempts to connect. */
   readonly reconnectMaxMs?: number | undefined;
-  /** A connection nobody has used for this long is closed. */
+  /** Time after which an unused connection is closed. */
   readonly idleTimeoutMs?: number | undefined;
-  /** How often the listening connection is asked whether it is still there. */
+  /** Interval of the checks that the listening connection still answers. */
   readonly listenCheckMs?: number | undefined;
-  /** Whether `name` prepares statements; false for a pooler that cannot. */
+  /** True if `name` prepares statements. Set it to false for a pooler that cannot. */
   readonly prepare?: boolean | undefined;
-  readonly clock?: Clock | undefined;
-  readonly rng?: Rng | undefined;
-  readonly logger?: Logger | undefined;
 }
 
 /** The options with every default filled in. */
@@ -50,47 +35,35 @@ export type ResolvedPgDatabaseOptions = CompleteOptions<PgDatabaseOptions, 'sche
 
 /** The defaults. */
 export const PG_DATABASE_DEFAULTS = {
+  ...DATABASE_DEFAULTS,
   applicationName: 'millrace',
-  // Ten handlers at once and what the outbox needs beside them.
+  // Ten handlers and the outbox's own calls.
   poolSize: 15,
-  callTimeoutMs: 5_000,
-  transactionTimeoutMs: 30_000,
   connectTimeoutMs: 3_000,
   reconnectMaxMs: 1_000,
   idleTimeoutMs: 30_000,
   listenCheckMs: 10_000,
   prepare: true,
-  clock: systemClock,
-  logger: silentLogger,
 } as const satisfies Partial<ResolvedPgDatabaseOptions>;
-
-const text = textOption();
-const duration = durationOption({ min: 1, max: 2 ** 31 - 1 });
 
 const SPEC: OptionSpec<ResolvedPgDatabaseOptions> = {
   owner: 'PgDatabase',
   defaults: PG_DATABASE_DEFAULTS,
   rules: {
-    url: text,
-    schema: text,
-    applicationName: text,
+    ...DATABASE_RULES,
+    url: textOption(),
+    applicationName: textOption(),
     poolSize: integerOption({ min: 1, max: 10_000 }),
-    callTimeoutMs: duration,
-    transactionTimeoutMs: duration,
     connectTimeoutMs: duration,
     reconnectMaxMs: duration,
     idleTimeoutMs: duration,
     listenCheckMs: duration,
     prepare: booleanOption(),
-    clock: objectOption('a Clock', 'now', 'monotonicMs', 'setTimer'),
-    rng: objectOption('an Rng', 'next', 'integer'),
-    logger: objectOption('a Logger', 'debug', 'info', 'warn', 'error'),
   },
 };
 
 /**
- * Completes the options of a database on a server.
- * @returns the resolved options, frozen.
+ * Completes and freezes the options of a database on a server.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export function resolvePgDatabaseOptions(given: PgDatabaseOptions): ResolvedPgDatabaseOptions {
@@ -98,7 +71,7 @@ export function resolvePgDatabaseOptions(given: PgDatabaseOptions): ResolvedPgDa
   return resolveOptions(SPEC, { ...given, rng: given.rng ?? systemRng() });
 }
 
-/** Without an address pg would take the environment's, or a database of this machine. */
+/** Without an address pg would use the environment's, or a database on this machine. */
 function requireAddress(url: unknown): void {
   if (typeof url === 'string' && /^postgres(ql)?:/.test(url) && URL.canParse(url)) return;
   throw ERRORS.create('OPTION_INVALID', {

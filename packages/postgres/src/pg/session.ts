@@ -1,46 +1,46 @@
 import type { Clock } from '@millrace/foundation';
 import type pg from 'pg';
 import type { QueryOptions } from '../database.js';
+import type { Session, SessionResult } from '../driver.js';
 import { ERRORS } from '../errors.js';
 import { endsConnection } from '../failure.js';
-import type { Session, SessionResult } from '../session.js';
-import { destroyClient, gatherWrites } from './settings.js';
+import { destroyClient, gatherWrites } from './client.js';
 
-/** What a session tells the pool it came from. */
-export interface SessionHome {
+/** The pool that a session came from. */
+export interface SessionPool {
   readonly clock: Clock;
   readonly prepare: boolean;
-  /** Kept with the client, since a session is only one use of it. */
+  /** By client, since a session is only one use of it. */
   readonly serverLives: WeakMap<pg.PoolClient, string>;
   /** PostgreSQL has answered on this client. */
-  heard(client: pg.PoolClient): void;
-  /** The client is gone or silent; others that have been silent for longer may be too. */
-  suspect(error: unknown): void;
+  onReply(client: pg.PoolClient): void;
+  /** A client is gone or silent. Clients that have been silent for longer may be too. */
+  onConnectionLost(error: unknown): void;
 }
 
-/** A connection of the pool while one caller has it. */
+/** A connection of the pool while one caller uses it. */
 export class PgSession implements Session {
   readonly #client: pg.PoolClient;
-  readonly #home: SessionHome;
+  readonly #pool: SessionPool;
   readonly #onEnd = () => this.#lost(new Error('Connection terminated unexpectedly'));
   readonly #onError = (error: unknown) => this.#lost(error);
   #lostListener: (reason: unknown) => void = () => {};
-  #given = true;
+  #inUse = true;
   #usable = true;
 
-  constructor(client: pg.PoolClient, home: SessionHome) {
+  constructor(client: pg.PoolClient, pool: SessionPool) {
     this.#client = client;
-    this.#home = home;
+    this.#pool = pool;
     client.on('end', this.#onEnd);
     client.on('error', this.#onError);
   }
 
   get serverLife(): string | undefined {
-    return this.#home.serverLives.get(this.#client);
+    return this.#pool.serverLives.get(this.#client);
   }
 
   set serverLife(life: string) {
-    this.#home.serverLives.set(this.#client, life);
+    this.#pool.serverLives.set(this.#client, life);
   }
 
   run(
@@ -51,9 +51,9 @@ export class PgSession implements Session {
     const statement = {
       text: sql,
       values: values as (string | null)[],
-      // Also without parameters: several statements in one text are refused as with PGlite.
+      // Refuses several statements in one text, also without parameters, as PGlite does.
       queryMode: 'extended',
-      ...(name !== undefined && this.#home.prepare && { name }),
+      ...(name !== undefined && this.#pool.prepare && { name }),
     };
     return this.#within(() => this.#client.query(statement), timeoutMs, signal).then(toResult);
   }
@@ -69,62 +69,49 @@ export class PgSession implements Session {
   }
 
   release(): void {
-    this.#giveBack(!this.#usable);
+    this.#end(!this.#usable);
   }
 
   discard(): void {
-    this.#giveBack(true);
+    this.#end(true);
   }
 
   #within<T>(send: () => Promise<T>, timeoutMs?: number, signal?: AbortSignal): Promise<T> {
-    const { clock } = this.#home;
+    const { clock } = this.#pool;
+    if (signal?.aborted) return Promise.reject(signal.reason);
     return new Promise((resolve, reject) => {
       const fail = (error: unknown) => {
         settled();
-        this.#failed(error);
+        if (endsConnection(error)) {
+          this.#usable = false;
+          this.#pool.onConnectionLost(error);
+        }
         reject(error);
       };
-      // The socket is destroyed: pg's own limit leaves the statement running, and its reply for the next caller.
+      // pg's own limit would leave the statement running, and its reply to the next caller. Destroy the socket.
       const cut = (error: unknown) => {
         this.#usable = false;
         destroyClient(this.#client);
         fail(error);
       };
-      const cancel =
-        timeoutMs === undefined
-          ? () => {}
-          : clock.setTimer(Math.max(0, timeoutMs), () =>
-              cut(
-                ERRORS.create('DATABASE_TIMEOUT', {
-                  what: 'The statement',
-                  timeoutMs: Math.round(timeoutMs),
-                }),
-              ),
-            );
+      const onTimeout = () => {
+        const details = { what: 'The statement', timeoutMs: Math.round(timeoutMs ?? 0) };
+        cut(ERRORS.create('DATABASE_TIMEOUT', details));
+      };
+      const cancel = timeoutMs === undefined ? () => {} : clock.setTimer(Math.max(0, timeoutMs), onTimeout);
       const onAbort = () => cut(signal?.reason);
       const settled = () => {
         cancel();
         signal?.removeEventListener('abort', onAbort);
       };
-      if (signal?.aborted) {
-        cancel();
-        reject(signal.reason);
-        return;
-      }
       signal?.addEventListener('abort', onAbort, { once: true });
       gatherWrites(this.#client);
       send().then((result) => {
         settled();
-        this.#home.heard(this.#client);
+        this.#pool.onReply(this.#client);
         resolve(result);
       }, fail);
     });
-  }
-
-  #failed(error: unknown): void {
-    if (!endsConnection(error)) return;
-    this.#usable = false;
-    this.#home.suspect(error);
   }
 
   #lost(reason: unknown): void {
@@ -132,14 +119,14 @@ export class PgSession implements Session {
     this.#lostListener(reason);
   }
 
-  #giveBack(broken: boolean): void {
-    if (!this.#given) return;
-    this.#given = false;
+  #end(isBroken: boolean): void {
+    if (!this.#inUse) return;
+    this.#inUse = false;
     this.#lostListener = () => {};
     this.#client.off('end', this.#onEnd);
     this.#client.off('error', this.#onError);
-    if (broken) destroyClient(this.#client);
-    this.#client.release(broken);
+    if (isBroken) destroyClient(this.#client);
+    this.#client.release(isBroken);
   }
 }
 

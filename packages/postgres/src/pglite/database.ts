@@ -4,26 +4,24 @@ import type { PGlite } from '@electric-sql/pglite';
 import { Lifecycle, MillraceError, type ServiceState } from '@millrace/foundation';
 import { ChannelHandlers } from '../channel-handlers.js';
 import type { Database, QueryResult, Row, SingleQueryOptions, TransactionOptions, Tx } from '../database.js';
+import type { TransactionHost } from '../driver.js';
 import { ERRORS } from '../errors.js';
 import { stoppedError, toDatabaseError } from '../failure.js';
-import { encodeParameters, type SqlParameter } from '../rules/encode-parameter.js';
-import { quoteIdentifier } from '../rules/identifier.js';
-import { runTransaction, type TransactionHost } from '../transaction.js';
-import { Breather } from './breather.js';
-import { prepareDirectory } from './data-directory.js';
-import { DirectoryLock } from './directory-lock.js';
-import { newPglite, openPglite } from './open.js';
+import { runTransaction } from '../transaction.js';
+import { encodeParameters, quoteIdentifier, type SqlParameter } from '../values.js';
+import { DirectoryLock } from './lock.js';
+import { newPglite, openPglite, prepareDirectory } from './open.js';
 import {
   type PgliteDatabaseOptions,
   type ResolvedPgliteDatabaseOptions,
   resolvePgliteDatabaseOptions,
 } from './options.js';
-import { PgliteSession } from './session.js';
-import { Turns } from './turns.js';
+import { EventLoopYield, PgliteSession } from './session.js';
+import { SessionQueue } from './session-queue.js';
 
 /**
- * PostgreSQL inside this process (PGlite), in memory or in a folder: one session, no fsync. Transactions run one at a
- * time; a call outside `tx` from inside one is refused, since it would wait for itself for ever.
+ * PostgreSQL inside this process (PGlite), in memory or in a folder: one session, no fsync. Transactions run one at a time. A call outside `tx` from
+ * inside a transaction is refused, since it would wait for itself.
  */
 export class PgliteDatabase implements Database {
   readonly kind = 'pglite';
@@ -31,30 +29,27 @@ export class PgliteDatabase implements Database {
   readonly poolSize = 1;
   readonly options: ResolvedPgliteDatabaseOptions;
   readonly #lifecycle: Lifecycle;
-  readonly #turns: Turns;
-  readonly #breather = new Breather();
+  readonly #queue: SessionQueue;
+  readonly #eventLoop = new EventLoopYield();
   readonly #handlers: ChannelHandlers;
   readonly #host: TransactionHost;
-  /** Who is inside a transaction that has not ended. */
+  /** Marks the code that runs inside a transaction. */
   readonly #inside = new AsyncLocalStorage<{ open: boolean }>();
   #pglite: PGlite | undefined;
   #lock: DirectoryLock | undefined;
-  #holder: PgliteSession | undefined;
+  #session: PgliteSession | undefined;
 
   /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `IDENTIFIER_INVALID`. */
   constructor(options: PgliteDatabaseOptions = {}) {
     this.options = resolvePgliteDatabaseOptions(options);
-    const { clock, rng, schema, logger, callTimeoutMs, transactionTimeoutMs } = this.options;
+    const { schema, logger } = this.options;
     if (schema !== undefined) quoteIdentifier(schema);
-    this.#turns = new Turns(this.options);
+    this.#queue = new SessionQueue(this.options);
     this.#handlers = new ChannelHandlers(logger);
     this.#lifecycle = new Lifecycle('The database', { start: () => this.#open(), stop: () => this.#close() });
     this.#host = {
-      clock,
-      rng,
-      callTimeoutMs,
-      transactionTimeoutMs,
-      // Its timers end the one session it has, and PGlite then spins for ever; the timeout here is enough.
+      ...this.options,
+      // Its timers end the only session, and PGlite then spins without end. The timeout here is enough.
       limitsServer: false,
       acquire: (deadline, signal) => this.#acquire(deadline, signal),
       // A COMMIT inside this process is always answered.
@@ -62,25 +57,23 @@ export class PgliteDatabase implements Database {
     };
   }
 
-  /** Where the database is in its life. */
   get state(): ServiceState {
     return this.#lifecycle.state;
   }
 
   /**
-   * Opens the database; a new one takes a second or two. Optional: every call opens it.
+   * Opens the database. A new one takes a second or two. Optional: every call opens it.
    * @throws MillraceError `DATABASE_IN_USE`, `DATABASE_DIRECTORY_INVALID`, `DRIVER_MISSING`, `SERVICE_STOPPED`.
    */
   start(): Promise<void> {
     return this.#lifecycle.start();
   }
 
-  /** Ends a transaction under way, closes the database and gives its folder free. */
+  /** Ends a transaction under way, closes the database and releases its folder. */
   stop(): Promise<void> {
     return this.#lifecycle.stop();
   }
 
-  /** The same as `stop`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
@@ -127,45 +120,45 @@ export class PgliteDatabase implements Database {
     }
   }
 
-  /** Hears what is sent by NOTIFY in this process; see {@link Database}. */
+  /** Listens to NOTIFY of this process; see {@link Database}. */
   listen(channel: string, handler: (payload: string) => void): () => void {
     const name = quoteIdentifier(channel);
     const isNew = !this.#handlers.has(channel);
     const remove = this.#handlers.add(channel, handler);
-    if (isNew) this.#apart(`LISTEN ${name}`);
+    if (isNew) this.#runApart(`LISTEN ${name}`);
     return () => {
       remove();
-      if (!this.#handlers.has(channel)) this.#apart(`UNLISTEN ${name}`);
+      if (!this.#handlers.has(channel)) this.#runApart(`UNLISTEN ${name}`);
     };
   }
 
-  /** Runs a statement of our own, also when the caller is inside a transaction: nobody waits for it there. */
-  #apart(sql: string): void {
+  /** Runs a statement that the caller does not wait for, also from inside a transaction. */
+  #runApart(sql: string): void {
     const { logger } = this.options;
     if (this.state === 'STOPPING' || this.state === 'STOPPED') return;
     this.#inside
       .exit(() => this.query(sql))
-      .catch((error: unknown) => logger.warn({ sql, reason: String(error) }, 'PGlite refused to listen'));
+      .catch((error: unknown) => logger.warn({ sql, reason: String(error) }, 'PGlite refused LISTEN'));
   }
 
   async #acquire(deadline: number, signal?: AbortSignal): Promise<PgliteSession> {
-    await this.#turns.take(deadline, signal);
+    await this.#queue.take(deadline, signal);
     const pglite = this.#pglite;
     if (!pglite) {
-      this.#turns.give();
+      this.#queue.release();
       throw stoppedError();
     }
-    const session = new PgliteSession(pglite, this.#breather, () => {
-      this.#holder = undefined;
-      this.#turns.give();
+    const session = new PgliteSession(pglite, this.#eventLoop, () => {
+      this.#session = undefined;
+      this.#queue.release();
     });
-    this.#holder = session;
+    this.#session = session;
     return session;
   }
 
   #requireOutside(call: string): void {
     if (!this.#inside.getStore()?.open) return;
-    throw ERRORS.create('TX_REENTRANT', { call, consequence: 'wait for itself for ever', instead: 'tx' });
+    throw ERRORS.create('TX_REENTRANT', { call, consequence: 'wait for itself', instead: 'tx' });
   }
 
   async #open(): Promise<void> {
@@ -175,10 +168,10 @@ export class PgliteDatabase implements Database {
     try {
       if (directory !== undefined) await this.#lockAndPrepare(directory);
       pglite = await (directory === undefined ? newPglite() : openPglite(directory));
-      pglite.onNotification((channel, payload) => this.#handlers.tell(channel, payload));
+      pglite.onNotification((channel, payload) => this.#handlers.call(channel, payload));
       const path = schema === undefined ? 'public' : `${quoteIdentifier(schema)}, public`;
       await pglite.query("SELECT set_config('search_path', $1, false)", [path]);
-      // Those whose own LISTEN met a start that failed.
+      // Channels whose own LISTEN met a start that failed.
       for (const channel of this.#handlers.channels) await pglite.query(`LISTEN ${quoteIdentifier(channel)}`);
       this.#pglite = pglite;
     } catch (error) {
@@ -200,8 +193,8 @@ export class PgliteDatabase implements Database {
   }
 
   async #close(): Promise<void> {
-    const idle = this.#turns.stop();
-    this.#holder?.lose(stoppedError());
+    const idle = this.#queue.stop();
+    this.#session?.lose(stoppedError());
     await idle;
     const pglite = this.#pglite;
     this.#pglite = undefined;

@@ -1,22 +1,40 @@
+import { setImmediate as nextRound } from 'node:timers/promises';
 import type { PGlite, Results } from '@electric-sql/pglite';
 import type { QueryOptions, Row } from '../database.js';
-import type { Session, SessionResult } from '../session.js';
-import type { Breather } from './breather.js';
+import type { Session, SessionResult } from '../driver.js';
 
-/** The session of PGlite while one caller has its turn. */
+/** Longest time that statements follow each other before timers, signals and sockets get their turn. */
+const YIELD_EVERY_MS = 5;
+
+/**
+ * Yields to the event loop between statements. PGlite computes in this thread and answers without a turn of the loop: a caller that queries in a loop
+ * would block every timer, signal and request.
+ */
+export class EventLoopYield {
+  #lastAt = performance.now();
+
+  /** Goes once round the event loop if that is due. */
+  async whenDue(): Promise<void> {
+    if (performance.now() - this.#lastAt < YIELD_EVERY_MS) return;
+    await nextRound();
+    this.#lastAt = performance.now();
+  }
+}
+
+/** The session of PGlite while one caller uses it. */
 export class PgliteSession implements Session {
   serverLife: string | undefined;
   readonly #pglite: PGlite;
-  readonly #breather: Breather;
-  readonly #giveBack: () => void;
+  readonly #eventLoop: EventLoopYield;
+  readonly #onRelease: () => void;
   #tail: Promise<unknown> = Promise.resolve();
   #lostListener: (reason: unknown) => void = () => {};
-  #given = true;
+  #inUse = true;
 
-  constructor(pglite: PGlite, breather: Breather, giveBack: () => void) {
+  constructor(pglite: PGlite, eventLoop: EventLoopYield, onRelease: () => void) {
     this.#pglite = pglite;
-    this.#breather = breather;
-    this.#giveBack = giveBack;
+    this.#eventLoop = eventLoop;
+    this.#onRelease = onRelease;
   }
 
   run(
@@ -24,7 +42,7 @@ export class PgliteSession implements Session {
     values: readonly (string | null)[],
     { signal }: QueryOptions = {},
   ): Promise<SessionResult> {
-    // No deadline: a statement runs inside this thread, and nothing else does meanwhile.
+    // No deadline: a statement runs in this thread, and nothing else does meanwhile.
     return this.#inTurn(async () => {
       signal?.throwIfAborted();
       return toResult(await this.#pglite.query<Row>(sql, values as (string | null)[]));
@@ -40,15 +58,15 @@ export class PgliteSession implements Session {
   }
 
   release(): void {
-    if (!this.#given) return;
-    this.#given = false;
+    if (!this.#inUse) return;
+    this.#inUse = false;
     this.#lostListener = () => {};
-    this.#giveBack();
+    this.#onRelease();
   }
 
-  /** The session cannot be destroyed: it is cleaned behind the statement that still runs. */
+  /** Rolls back behind the statement that still runs: the only session cannot be destroyed. */
   discard(): void {
-    if (!this.#given) return;
+    if (!this.#inUse) return;
     this.#lostListener = () => {};
     this.#inTurn(() => this.#pglite.exec('ROLLBACK')).then(
       () => this.release(),
@@ -56,14 +74,14 @@ export class PgliteSession implements Session {
     );
   }
 
-  /** Ends the turn under its holder. */
+  /** Ends the use under its caller. */
   lose(reason: unknown): void {
     this.#lostListener(reason);
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#tail.then(async () => {
-      await this.#breather.breathe();
+      await this.#eventLoop.whenDue();
       try {
         return await work();
       } catch (error) {
@@ -80,7 +98,7 @@ function toResult(result: Results<unknown>): SessionResult {
   return { rows, rowCount, command };
 }
 
-/** PGlite hangs statement and parameters onto its errors, and loggers would write them down. */
+/** PGlite adds statement and parameters to its errors, and loggers would write them down. */
 function withoutParameters(error: unknown): unknown {
   if (typeof error === 'object' && error !== null) {
     for (const key of ['query', 'params', 'queryOptions']) Reflect.deleteProperty(error, key);

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { prepareDirectory } from '../../src/pglite/data-directory.js';
+import { prepareDirectory } from '../../src/pglite/open.js';
 import { failure } from '../open-databases.js';
 
 let parent: string;

@@ -11,7 +11,7 @@ describe('PgliteDatabase', () => {
   let database: PgliteDatabase;
   const clock = new ManualClock();
   const { log, lines } = recordingLogger();
-  const warnings = () => lines.filter(({ message }) => /waits behind one transaction/.test(message));
+  const warnings = () => lines.filter(({ message }) => /behind a slow transaction/.test(message));
 
   beforeAll(async () => {
     folder = await newPgliteFolder();

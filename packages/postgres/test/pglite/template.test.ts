@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { openPglite } from '../../src/pglite/open.js';
-import { emptyDatabase } from '../../src/pglite/template.js';
+import { emptyDatabase, openPglite } from '../../src/pglite/open.js';
 
 const CATALOGS = [
   'SELECT datname, encoding, datcollate, datctype, datistemplate FROM pg_database ORDER BY 1',

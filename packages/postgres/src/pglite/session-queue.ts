@@ -1,43 +1,37 @@
-import type { CancelTimer, Clock, Logger } from '@millrace/foundation';
+import type { CancelTimer } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
 import { stoppedError } from '../failure.js';
+import type { ResolvedPgliteDatabaseOptions } from './options.js';
 
 interface Waiter {
   grant(): void;
   refuse(error: unknown): void;
 }
 
-/** What the turns need to know. */
-export interface TurnOptions {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly slowTransactionMs: number;
-}
-
-/** Lets callers use the one session of PGlite one after the other, first come, first served. */
-export class Turns {
-  readonly #options: TurnOptions;
+/** Grants the one session of PGlite to one caller at a time, first come, first served. */
+export class SessionQueue {
+  readonly #options: ResolvedPgliteDatabaseOptions;
   readonly #waiters = new Set<Waiter>();
-  #taken = false;
-  #stopped = false;
+  #isTaken = false;
+  #isStopped = false;
   #isSlow = false;
   #isWarned = false;
   #cancelWatch: CancelTimer = () => {};
-  #tellIdle: () => void = () => {};
+  #onIdle: () => void = () => {};
 
-  constructor(options: TurnOptions) {
+  constructor(options: ResolvedPgliteDatabaseOptions) {
     this.#options = options;
   }
 
   /**
-   * Waits for the turn.
+   * Waits for the session.
    * @throws DATABASE_TIMEOUT; SERVICE_STOPPED; the signal's reason.
    */
   take(deadline: number, signal?: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    if (this.#stopped) return Promise.reject(stoppedError());
+    if (this.#isStopped) return Promise.reject(stoppedError());
     if (signal?.aborted) return Promise.reject(signal.reason);
-    if (!this.#taken) {
+    if (!this.#isTaken) {
       this.#begin();
       return Promise.resolve();
     }
@@ -69,8 +63,8 @@ export class Turns {
     });
   }
 
-  /** Hands the turn to the one that has waited longest. */
-  give(): void {
+  /** Hands the session to the caller that has waited longest. */
+  release(): void {
     this.#cancelWatch();
     const [next] = this.#waiters;
     if (next) {
@@ -78,20 +72,20 @@ export class Turns {
       next.grant();
       return;
     }
-    this.#taken = false;
-    this.#tellIdle();
+    this.#isTaken = false;
+    this.#onIdle();
   }
 
-  /** Refuses everybody who waits; resolves when nobody has the turn any more. */
+  /** Refuses all waiting callers. Resolves when no caller has the session any more. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#isStopped = true;
     for (const waiter of [...this.#waiters]) waiter.refuse(stoppedError());
-    if (this.#taken) await new Promise<void>((resolve) => (this.#tellIdle = resolve));
+    if (this.#isTaken) await new Promise<void>((resolve) => (this.#onIdle = resolve));
   }
 
   #begin(): void {
     const { clock, slowTransactionMs } = this.#options;
-    this.#taken = true;
+    this.#isTaken = true;
     this.#isSlow = false;
     this.#isWarned = false;
     this.#cancelWatch = clock.setTimer(
@@ -110,7 +104,7 @@ export class Turns {
     const { logger, slowTransactionMs } = this.#options;
     logger.warn(
       { waiting: this.#waiters.size, slowTransactionMs },
-      'everybody waits behind one transaction: PGlite has a single session',
+      'Calls wait behind a slow transaction: PGlite has a single session',
     );
   }
 }

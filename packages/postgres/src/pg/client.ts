@@ -1,26 +1,37 @@
 import type { Socket } from 'node:net';
 import type pg from 'pg';
-import { decoderOf } from '../rules/decode-value.js';
-import { quoteIdentifier } from '../rules/identifier.js';
+import { ERRORS } from '../errors.js';
+import { decoderOf, quoteIdentifier } from '../values.js';
 import type { ResolvedPgDatabaseOptions } from './options.js';
 
-/** How often PostgreSQL looks whether the client of a running statement is still there. */
+/** Interval at which PostgreSQL checks that the client of a running statement is still connected. */
 const CLIENT_CHECK_MS = 1_000;
+const FIRST_RETRY_MS = 20;
 
-/** What the server may not be able to do. */
-export interface ServerAbilities {
-  /** It can see, while a statement runs, that its client is gone: PostgreSQL on Linux can, on Windows it cannot. */
+/** The properties of a connection that depend on its use and its server. */
+export interface ConnectionTraits {
+  /** Part of the application name. */
+  readonly role: string;
+  /** True if the server notices during a statement that its client is gone: PostgreSQL can on Linux, but not on Windows. */
   readonly checksClient: boolean;
 }
 
+/** Loads pg at the first connection: users of PGlite need not install it. */
+export async function loadPg(): Promise<typeof pg> {
+  try {
+    return (await import('pg')).default;
+  } catch (cause) {
+    throw ERRORS.create('DRIVER_MISSING', { library: 'pg' }, { cause });
+  }
+}
+
 /**
- * What a new connection says of itself. The settings travel with the start-up message: no round trip, and no SET that a
- * pooler would hand on to somebody else.
+ * Returns the configuration of a new connection. The settings travel in the start-up message: that saves a round trip, and a pooler cannot pass a
+ * SET on to another client.
  */
 export function clientConfig(
   options: ResolvedPgDatabaseOptions,
-  role: string,
-  { checksClient }: ServerAbilities,
+  { role, checksClient }: ConnectionTraits,
 ): pg.ClientConfig {
   const { url, schema, applicationName, connectTimeoutMs, callTimeoutMs, transactionTimeoutMs } = options;
   const settings: Record<string, string> = {
@@ -32,16 +43,16 @@ export function clientConfig(
     ...(schema !== undefined && { search_path: `${quoteIdentifier(schema)}, public` }),
   };
   const flags = Object.entries(settings).map(([name, value]) => `-c ${name}=${escaped(value)}`);
-  // Into the address: what stands there wins over what pg is given beside it.
+  // In the address, because its settings win over those that pg gets beside it.
   const address = new URL(url);
   const given = address.searchParams.get('options');
   address.searchParams.set('options', [...(given ? [given] : []), ...flags].join(' '));
   return {
-    // A form's + would be read as a plus sign.
+    // The + of form encoding would be read as a plus sign.
     connectionString: address.href.replace(/\?.*$/, (query) => query.replaceAll('+', '%20')),
     application_name: `${applicationName}:${role}`,
     connectionTimeoutMillis: connectTimeoutMs,
-    // Statements go out without waiting for the answers to those before them; the answers come in their order.
+    // Statements are sent without waiting for earlier replies; the replies come in order.
     pipeline: true,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -51,8 +62,12 @@ export function clientConfig(
 
 const escaped = (value: string) => value.replace(/[\\\s]/g, '\\$&');
 
+/** Returns the pause before the next attempt to connect: exponential, with jitter. */
+export const reconnectPauseMs = ({ reconnectMaxMs, rng }: ResolvedPgDatabaseOptions, failures: number) =>
+  Math.min(reconnectMaxMs, FIRST_RETRY_MS * 2 ** failures) * (0.5 + rng.next() / 2);
+
 /**
- * Lets everything that is sent in this turn of the event loop go out in one write: BEGIN with the first statement, COMMIT behind the last.
+ * Sends everything of this turn of the event loop in one write: BEGIN with the first statement, COMMIT behind the last.
  */
 export function gatherWrites(client: pg.ClientBase): void {
   const stream = streamOf(client);
@@ -61,9 +76,7 @@ export function gatherWrites(client: pg.ClientBase): void {
   process.nextTick(() => stream.uncork());
 }
 
-/**
- * Ends a client at once: `end` alone waits for the other side to close, which a frozen PostgreSQL never does.
- */
+/** Ends a client at once. `end` alone waits for the other side to close, which a frozen PostgreSQL never does. */
 export function destroyClient(client: pg.ClientBase): void {
   streamOf(client)?.destroy();
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeOutcome } from '../../src/rules/judge-outcome.js';
+import { judgeOutcome } from '../src/outcome.js';
 
 describe('judgeOutcome', () => {
   it.each([

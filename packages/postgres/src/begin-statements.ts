@@ -1,4 +1,4 @@
-import type { TransactionOptions } from '../database.js';
+import type { TransactionOptions } from './database.js';
 
 const ISOLATION = {
   'read committed': 'READ COMMITTED',
@@ -6,23 +6,21 @@ const ISOLATION = {
   serializable: 'SERIALIZABLE',
 } as const;
 
-/** What the beginning of a transaction has to do besides beginning it. */
-export interface BeginWishes {
-  /** What is left of the transaction's time, for the server; none where nobody could outlive this process. */
+/** Additions to BEGIN that travel in the same round trip. */
+export interface BeginOptions {
+  /** Time that is left for the transaction. The server gets no limit without it. */
   readonly limitMs?: number | undefined;
   /** Expressions with their names, for the one row that comes back. */
   readonly ask: readonly string[];
 }
 
 /**
- * The statements that begin a transaction, for one round trip. The time limits are PostgreSQL's own: when this process
- * or its network is gone, nobody else would end what was begun. Set by a function in the SELECT that is needed anyway: two
- * statements less per transaction.
- * @param options - isolation, read-only.
+ * Returns the statements that begin a transaction in one round trip. The server gets the time limits too: it must end the transaction when this
+ * process or its network is gone. Setting them in the SELECT that is sent anyway saves two statements per transaction.
  */
 export function beginStatements(
   { isolation, readOnly }: TransactionOptions,
-  { limitMs, ask }: BeginWishes,
+  { limitMs, ask }: BeginOptions,
 ): string {
   const begin = `BEGIN ISOLATION LEVEL ${ISOLATION[isolation ?? 'read committed']}${readOnly ? ' READ ONLY' : ''}`;
   const columns = [...ask];

@@ -1,6 +1,6 @@
 import { type Rng, seededRng } from '@millrace/foundation';
 import { describe, expect, it } from 'vitest';
-import { type ArrayTexts, formatArray, parseArray } from '../../src/rules/array-text.js';
+import { type ArrayTexts, formatArray, parseArray } from '../src/values.js';
 
 const PIECES = ['a', '"', '\\', '{', '}', ',', ' ', 'NULL', '\n', 'ü', '😀', "'", '='];
 

@@ -14,8 +14,7 @@ import { seededRng, systemClock } from '@millrace/foundation';
 import { ManualClock } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DirectoryLock, directoryHolder } from '../../src/pglite/directory-lock.js';
-import { ownIdentity, type ProcessIdentity } from '../../src/pglite/process-identity.js';
+import { DirectoryLock, directoryHolder, ownIdentity, type ProcessIdentity } from '../../src/pglite/lock.js';
 import { failure } from '../open-databases.js';
 
 leakCheck();
