@@ -57,8 +57,7 @@ export const LADDERS = {
   'packages/contract/src': 'system < . < client < server-client',
   'packages/redis/src': 'rules < .',
   'packages/postgres/src': '. < pg pglite',
-  'packages/runtime/src':
-    'model errors options ports on-abort < system < memory < . < threads < redis < lanes < chat < nestjs',
+  'packages/runtime/src': 'model errors options ports < memory < . < threads < redis < lanes < chat < nestjs',
   'packages/bulk-action/src': `
     model states errors options config-sections lease aggregation aggregator processor congestion-stats refusals store-views
     thread-runner < rules < ports shard-port < . < sharding < memory < redis < pool < processors < services < engine

@@ -1,3 +1,4 @@
+import { AbortError } from '@millrace/async-utils';
 import { defineErrors } from '@millrace/foundation';
 
 /** The errors of this package. */
@@ -74,3 +75,7 @@ export const ERRORS = defineErrors('runtime', {
     retryable: false,
   },
 });
+
+/** Makes the AbortError of a signal that has aborted, with its reason as the cause. */
+export const abortError = (signal: AbortSignal): AbortError =>
+  new AbortError('The operation was aborted', { cause: signal.reason });

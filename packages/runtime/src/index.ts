@@ -34,6 +34,7 @@ export {
   type WorkerConfig,
 } from './options.js';
 export type { Queue, QueueWaitOptions } from './ports.js';
+export type { WorkHandler } from './process-item.js';
 export {
   type ResolvedThreadPoolConfig,
   resolveThreadPoolConfig,
@@ -45,5 +46,4 @@ export type { PoolTask, TaskWrapper } from './threads/submitting.js';
 export { currentTaskSignal, type TaskFuture, type TaskFutureStatus } from './threads/task.js';
 export { ThreadPool } from './threads/thread-pool.js';
 export { type ThreadTask, threadTask } from './threads/thread-task.js';
-export type { WorkHandler } from './work-on-item.js';
 export { type HandleFunction, Worker, type WorkerDependencies, type WorkerState } from './worker.js';

@@ -1,4 +1,4 @@
-import { exponentialBackoff } from '@millrace/async-utils';
+import { exponentialBackoff, onAbort } from '@millrace/async-utils';
 import {
   type Clock,
   ERRORS as FOUNDATION_ERRORS,
@@ -15,10 +15,9 @@ import {
 } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
 import type { QueueItem } from './model.js';
-import { onAbort } from './on-abort.js';
 import { type ResolvedWorkerConfig, resolveWorkerConfig, type WorkerConfig } from './options.js';
 import type { Queue, QueueWaitOptions } from './ports.js';
-import { report, type WorkHandler, workOn } from './work-on-item.js';
+import { logSafely, processItem, type WorkHandler } from './process-item.js';
 
 /**
  * Where a worker is. Only the worker itself changes it.
@@ -243,7 +242,7 @@ export class Worker<T> implements Service {
         if (signal.aborted) return;
         // Nobody can start it again: this is an end, as that of a closed queue.
         if (FOUNDATION_ERRORS.is(error, 'SERVICE_STOPPED'))
-          return report(this.#log, 'warn', { err: error }, 'The queue was stopped, so its worker ends');
+          return logSafely(this.#log, 'warn', { err: error }, 'The queue was stopped, so its worker ends');
         await this.#pauseAfter(error, ++failures);
       }
     }
@@ -260,7 +259,7 @@ export class Worker<T> implements Service {
 
   async #process(item: QueueItem<T>, handler: WorkHandler<T>): Promise<void> {
     const { maxRetries, backoff, stopOnError } = this.#config;
-    const failure = await workOn({
+    const failure = await processItem({
       item,
       handler,
       maxRetries,
@@ -293,19 +292,24 @@ export class Worker<T> implements Service {
 
   async #tellFailure(item: QueueItem<T>, thrown: unknown): Promise<void> {
     const { code, message } = toWorkError(thrown);
-    report(this.#log, 'error', { item: item.id, code, err: thrown }, `An item failed for good: ${message}`);
+    logSafely(
+      this.#log,
+      'error',
+      { item: item.id, code, err: thrown },
+      `An item failed for good: ${message}`,
+    );
     try {
       await this.#config.onError?.(item, thrown);
     } catch (error) {
       const { message: reason } = toWorkError(error);
-      report(this.#log, 'error', { item: item.id, err: error }, `onError failed itself: ${reason}`);
+      logSafely(this.#log, 'error', { item: item.id, err: error }, `onError failed itself: ${reason}`);
     }
   }
 
   async #pauseAfter(error: unknown, failures: number): Promise<void> {
     const delayMs = queueBackoff(failures) * (1 - QUEUE_PAUSE_JITTER * this.#rng.next());
     const { code, message } = toWorkError(error);
-    report(this.#log, 'warn', { failures, delayMs, code, err: error }, `The queue failed: ${message}`);
+    logSafely(this.#log, 'warn', { failures, delayMs, code, err: error }, `The queue failed: ${message}`);
     await sleep(this.#clock, delayMs, this.#polling.signal);
   }
 }

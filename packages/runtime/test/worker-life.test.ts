@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { InMemoryQueue } from '../src/memory/queue.js';
 import type { WorkerConfig } from '../src/options.js';
 import type { Queue } from '../src/ports.js';
-import type { WorkHandler } from '../src/work-on-item.js';
+import type { WorkHandler } from '../src/process-item.js';
 import { Worker } from '../src/worker.js';
 
 function bench(handler?: WorkHandler<number>, config?: WorkerConfig<number>, queue?: Queue<number>) {

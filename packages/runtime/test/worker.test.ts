@@ -6,7 +6,7 @@ import { InMemoryQueue } from '../src/memory/queue.js';
 import type { QueueItem } from '../src/model.js';
 import type { WorkerConfig } from '../src/options.js';
 import type { Queue } from '../src/ports.js';
-import type { WorkHandler } from '../src/work-on-item.js';
+import type { WorkHandler } from '../src/process-item.js';
 import { Worker } from '../src/worker.js';
 
 function bench<T = number>(handler?: WorkHandler<T>, config?: WorkerConfig<T>, queue?: Queue<T>) {

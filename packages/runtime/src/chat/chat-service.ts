@@ -12,6 +12,7 @@ import {
   systemClock,
   systemRng,
   toWorkError,
+  traceIdOf,
 } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
 import { resolveTaskManagerConfig, type TaskManagerConfig } from '../lanes/options.js';
@@ -27,7 +28,6 @@ import {
 } from './options.js';
 import type { ChatRuntime, ChatSessionStore } from './ports.js';
 import { TenantRoom } from './tenant-room.js';
-import { turnFields } from './turn-fields.js';
 
 /** Of how many turns of a session that have not ended anybody is told. */
 export const OPEN_TURNS_MAX = 20;
@@ -285,7 +285,8 @@ export class ChatService implements Service {
     const { tenant } = session;
     if (!this.#room.allows(tenant)) throw this.#full();
     try {
-      const logFields = turnFields(session);
+      const traceId = traceIdOf(session.traceparent);
+      const logFields = { sessionId: session.id, ...(traceId !== undefined && { traceId }) };
       const task = await this.#tasks.enqueue({ key: formatScopedId(session), input, signal, logFields });
       this.#room.note(task.id, tenant);
       return task;

@@ -1,6 +1,6 @@
+import { onAbort } from '@millrace/async-utils';
 import { type Clock, type MillraceError, systemClock, traceIdOf } from '@millrace/foundation';
-import { ERRORS } from '../errors.js';
-import { abortError, onAbort } from '../on-abort.js';
+import { abortError, ERRORS } from '../errors.js';
 import { EndpointFailure, isDone, refuseFailure, textOf } from './openai-answer.js';
 import {
   type OpenAiChatRuntimeOptions,

@@ -1,6 +1,5 @@
 import { ERRORS } from '../errors.js';
-import { cpuCount } from '../system/cpu-count.js';
-import { defaultMaxWorkers, TASK_MANAGER_DEFAULTS, type TaskManagerConfig } from './options.js';
+import { cpuCount, defaultMaxWorkers, TASK_MANAGER_DEFAULTS, type TaskManagerConfig } from './options.js';
 
 /** The part of a TaskManager's settings that the environment decides. */
 export type TaskManagerEnvironment = Required<

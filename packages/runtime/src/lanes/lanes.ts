@@ -1,26 +1,22 @@
-import { type Link, LinkedList } from './linked-list.js';
-
-type Place<T> = { readonly at: 'ready' | 'waiting'; readonly link: Link<T> } | { readonly at: 'active' };
-
-const ACTIVE: Place<never> = { at: 'active' };
+import { type Linked, LinkedList } from '@millrace/foundation';
 
 /**
- * Who may run next: of each key at most one task is ready or active, the others wait behind it.
+ * The tasks that may run next: of each key at most one task is ready or active, the others wait behind it.
  *
  * ```
  *   add ──lane free──▶ ready ──take──▶ active ──release──▶ gone, and the lane's next becomes ready
  *    └───lane taken──▶ waiting ──▲
  * ```
  * A lane whose task has ended goes to the back of the ready ones, so a busy key cannot keep the others from running.
- * Knows no clock and starts nothing; a lane without tasks is forgotten.
+ * Reads no clock and starts nothing. A lane without tasks takes no memory.
  */
-export class Lanes<T extends { readonly key: string }> {
-  /** What waits behind the ready or active task of a key. A key with neither has no entry. */
+export class Lanes<T extends { readonly key: string } & Linked<T>> {
+  /** The tasks behind the ready or active one of a key. A key with neither has no entry. */
   readonly #lanes = new Map<string, LinkedList<T>>();
   /** The ready or active task of each key. */
   readonly #heads = new Map<string, T>();
   readonly #ready = new LinkedList<T>();
-  readonly #places = new Map<T, Place<T>>();
+  readonly #places = new Map<T, 'ready' | 'waiting' | 'active'>();
   #activeCount = 0;
 
   /** Lanes that have a task. */
@@ -43,19 +39,17 @@ export class Lanes<T extends { readonly key: string }> {
     return this.#places.size - this.#activeCount;
   }
 
-  /** Whether a task of this key would be ready at once. */
+  /** Reports whether a task of this key would be ready at once. */
   isFree(key: string): boolean {
     return !this.#lanes.has(key);
   }
 
-  /**
-   * Appends a task to its lane.
-   * @param task - must not be in a lane yet.
-   */
+  /** Appends a task that is in no lane to its lane. */
   add(task: T): void {
     const behind = this.#lanes.get(task.key);
     if (behind) {
-      this.#places.set(task, { at: 'waiting', link: behind.push(task) });
+      behind.push(task);
+      this.#places.set(task, 'waiting');
     } else {
       this.#lanes.set(task.key, new LinkedList());
       this.#makeReady(task);
@@ -66,7 +60,7 @@ export class Lanes<T extends { readonly key: string }> {
   take(): T | undefined {
     const task = this.#ready.shift();
     if (!task) return undefined;
-    this.#places.set(task, ACTIVE);
+    this.#places.set(task, 'active');
     this.#activeCount++;
     return task;
   }
@@ -74,22 +68,19 @@ export class Lanes<T extends { readonly key: string }> {
   /** Takes out a task that has not been taken. */
   remove(task: T): void {
     const place = this.#places.get(task);
-    if (place === undefined || place.at === 'active') return;
+    if (place === undefined || place === 'active') return;
     this.#places.delete(task);
-    if (place.at === 'waiting') {
-      this.#lanes.get(task.key)?.remove(place.link);
+    if (place === 'waiting') {
+      this.#lanes.get(task.key)?.remove(task);
     } else {
-      this.#ready.remove(place.link);
+      this.#ready.remove(task);
       this.#advance(task.key);
     }
   }
 
-  /**
-   * Ends an active task: its lane goes on.
-   * @param task - one that `take` gave.
-   */
+  /** Ends a task that `take` returned. The next of its lane becomes ready. */
   release(task: T): void {
-    if (this.#places.get(task) !== ACTIVE) return;
+    if (this.#places.get(task) !== 'active') return;
     this.#places.delete(task);
     this.#activeCount--;
     this.#advance(task.key);
@@ -99,7 +90,7 @@ export class Lanes<T extends { readonly key: string }> {
   *of(key: string): IterableIterator<T> {
     const head = this.#heads.get(key);
     if (head) yield head;
-    yield* this.#lanes.get(key)?.values() ?? [];
+    yield* this.#lanes.get(key) ?? [];
   }
 
   /** Every task in a lane, in no particular order. */
@@ -119,6 +110,31 @@ export class Lanes<T extends { readonly key: string }> {
 
   #makeReady(task: T): void {
     this.#heads.set(task.key, task);
-    this.#places.set(task, { at: 'ready', link: this.#ready.push(task) });
+    this.#ready.push(task);
+    this.#places.set(task, 'ready');
   }
+}
+
+/** The state of the lanes when a task is submitted. */
+export interface Occupancy {
+  /** Maximum number of waiting tasks. 0 means no limit. */
+  readonly queueMaxSize: number;
+  /** Workers without a task. */
+  readonly freeSlots: number;
+  /** Tasks whose lane is free and that have not started. */
+  readonly ready: number;
+  /** All tasks that have not started. */
+  readonly queued: number;
+  /** True if the new task's lane is free. */
+  readonly laneFree: boolean;
+}
+
+/**
+ * Reports whether one more task fits. A task that an idle worker takes at once does not wait and uses no place in the
+ * queue: otherwise a queue of one would reject a burst of two although two workers are idle.
+ */
+export function hasRoom({ queueMaxSize, freeSlots, ready, queued, laneFree }: Occupancy): boolean {
+  if (queueMaxSize === 0) return true;
+  if (laneFree && ready < freeSlots) return true;
+  return queued - Math.min(ready, freeSlots) < queueMaxSize;
 }

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import {
   durationOption,
   integerOption,
@@ -6,7 +7,6 @@ import {
   resolveOptions,
   textOption,
 } from '@millrace/foundation';
-import { cpuCount } from '../system/cpu-count.js';
 
 /** The settings of a TaskManager, complete. */
 export interface ResolvedTaskManagerConfig {
@@ -43,7 +43,10 @@ export type TaskManagerConfig = PartialOptions<ResolvedTaskManagerConfig>;
  */
 export const defaultMaxWorkers = (cpus: number): number => Math.max(4, cpus * 4);
 
-/** What holds when nothing is given. */
+/** Returns the number of processors that this process may use, which a container limits. */
+export const cpuCount = (): number => availableParallelism();
+
+/** The defaults of a TaskManager. */
 export const TASK_MANAGER_DEFAULTS: ResolvedTaskManagerConfig = Object.freeze({
   name: 'tasks',
   maxWorkers: defaultMaxWorkers(cpuCount()),

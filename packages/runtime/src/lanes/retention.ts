@@ -1,40 +1,42 @@
-import { LinkedList } from './linked-list.js';
+import { type Linked, LinkedList } from '@millrace/foundation';
 
-/** How much of what has ended is kept. */
+/** The bounds of what is kept after its end. */
 export interface RetentionLimits {
-  /** How long after its end, in milliseconds. */
+  /** Longest time after the end, in milliseconds. */
   readonly ttlMs: number;
-  /** How many at most. */
+  /** Largest number. */
   readonly max: number;
 }
 
-/** Remembers in which order things ended and says which of them have to go; reads no clock. */
+interface Kept<T> extends Linked<Kept<T>> {
+  readonly value: T;
+  readonly endedAtMs: number;
+}
+
+/** Keeps the order in which values ended and returns those that exceed the limits. Reads no clock. */
 export class Retention<T> {
   readonly #limits: RetentionLimits;
-  /** Oldest end first: what has expired stands in front. */
-  readonly #kept = new LinkedList<{ readonly value: T; readonly endedAtMs: number }>();
+  /** Oldest end first, so expired values are in front. */
+  readonly #kept = new LinkedList<Kept<T>>();
 
   constructor(limits: RetentionLimits) {
     this.#limits = limits;
   }
 
-  /** How many are kept. */
+  /** Number of values kept. */
   get size(): number {
     return this.#kept.size;
   }
 
   /**
-   * Keeps what has just ended.
-   * @param nowMs - when; never earlier than the one before.
+   * Keeps a value that has just ended.
+   * @param nowMs - the present; never earlier than in the call before.
    */
   add(value: T, nowMs: number): void {
-    this.#kept.push({ value, endedAtMs: nowMs });
+    this.#kept.push({ value, endedAtMs: nowMs, previous: undefined, next: undefined });
   }
 
-  /**
-   * Lets go of what is over its time or over the number, the oldest first.
-   * @returns what is no longer kept.
-   */
+  /** Removes the values that exceed the time or the number, the oldest first, and returns them. */
   sweep(nowMs: number): T[] {
     const gone: T[] = [];
     for (let oldest = this.#kept.first; oldest; oldest = this.#kept.first) {

@@ -1,5 +1,6 @@
+import { onAbort } from '@millrace/async-utils';
+import { abortError } from '../errors.js';
 import type { StreamEvent } from '../model.js';
-import { abortError, onAbort } from '../on-abort.js';
 import type { ReadStep } from './stream-buffer.js';
 
 /** What a reader needs of its stream. */

@@ -11,14 +11,12 @@ import {
   systemClock,
   systemRng,
 } from '@millrace/foundation';
-import { ERRORS } from '../errors.js';
+import { abortError, ERRORS } from '../errors.js';
 import { InMemoryQueue } from '../memory/queue.js';
 import type { StreamEvent, TaskView } from '../model.js';
-import { abortError } from '../on-abort.js';
 import { ThreadPool } from '../threads/thread-pool.js';
 import { Worker } from '../worker.js';
-import { hasRoom } from './admission.js';
-import { Lanes } from './lanes.js';
+import { hasRoom, Lanes } from './lanes.js';
 import {
   type ResolvedTaskManagerConfig,
   resolveTaskManagerConfig,

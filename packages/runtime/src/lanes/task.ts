@@ -1,7 +1,7 @@
-import { type Clock, toWorkError } from '@millrace/foundation';
+import { onAbort } from '@millrace/async-utils';
+import { type Clock, type Linked, toWorkError } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
 import type { TaskStatus, TaskView } from '../model.js';
-import { onAbort } from '../on-abort.js';
 import type { StreamEnd } from './stream-buffer.js';
 import { TaskStream, type TaskStreamLimits } from './task-stream.js';
 
@@ -38,7 +38,9 @@ export interface TaskResult<R> extends TaskView {
  * One task. Its state goes the way that `TaskStatus` draws, and only the TaskManager that made it moves it; the first
  * end is final, whatever the handler does after a cancel.
  */
-export class Task<I, R> {
+export class Task<I, R> implements Linked<Task<I, R>> {
+  previous: Task<I, R> | undefined;
+  next: Task<I, R> | undefined;
   readonly id: string;
   readonly key: string;
   readonly deadline: Date | undefined;

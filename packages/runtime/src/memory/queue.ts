@@ -1,7 +1,6 @@
 import { type Clock, type MillraceError, type Rng, systemClock, systemRng } from '@millrace/foundation';
-import { ERRORS } from '../errors.js';
+import { abortError, ERRORS } from '../errors.js';
 import type { QueueItem } from '../model.js';
-import { abortError } from '../on-abort.js';
 import {
   checkWaitOptions,
   type QueueConfig,

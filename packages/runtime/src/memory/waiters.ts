@@ -1,41 +1,39 @@
-import type { CancelTimer, Clock } from '@millrace/foundation';
-import { abortError, onAbort } from '../on-abort.js';
+import { onAbort } from '@millrace/async-utils';
+import { type CancelTimer, type Clock, type Linked, LinkedList } from '@millrace/foundation';
+import { abortError } from '../errors.js';
 
-/** One caller that waits; in at most one line. Plain data with all fields from the start, which V8 likes best. */
-export interface Waiter<V, D> {
-  /** What it brought along: the payload of a putter. */
+/** One waiting caller. All fields exist from the start, so that all waiters have one shape in V8. */
+export interface Waiter<V, D> extends Linked<Waiter<V, D>> {
+  /** The payload of a putter. */
   readonly data: D;
   readonly resolve: (value: V) => void;
   readonly reject: (error: unknown) => void;
   cancelTimer: CancelTimer | undefined;
   offAbort: (() => void) | undefined;
-  previous: Waiter<V, D> | undefined;
-  next: Waiter<V, D> | undefined;
 }
 
-/** When a wait ends by itself. */
+/** The end of a wait that is not served. */
 export interface WaitLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Callers that wait in line: the first comes first, and one that gives up leaves from the middle in constant time.
- * Whoever is taken out has neither timer nor listener left.
+ * Waiting callers, first come, first served. One that gives up leaves in constant time. A caller that has left has
+ * neither timer nor listener.
  */
 export class Waiters<V, D = undefined> {
   readonly #clock: Clock;
   readonly #onTimeout: (waiter: Waiter<V, D>) => void;
-  #first: Waiter<V, D> | undefined;
-  #last: Waiter<V, D> | undefined;
+  readonly #waiting = new LinkedList<Waiter<V, D>>();
 
-  /** @param onTimeout - settles a waiter whose time is up; it has already left the line. */
+  /** @param onTimeout - settles a waiter whose time is up. It has already left. */
   constructor(clock: Clock, onTimeout: (waiter: Waiter<V, D>) => void) {
     this.#clock = clock;
     this.#onTimeout = onTimeout;
   }
 
-  /** Joins the end of the line. */
+  /** Waits behind all others. */
   join(data: D, { timeoutMs, signal }: WaitLimits): Promise<V> {
     return new Promise((resolve, reject) => {
       const waiter: Waiter<V, D> = {
@@ -44,12 +42,10 @@ export class Waiters<V, D = undefined> {
         reject,
         cancelTimer: undefined,
         offAbort: undefined,
-        previous: this.#last,
+        previous: undefined,
         next: undefined,
       };
-      if (this.#last) this.#last.next = waiter;
-      else this.#first = waiter;
-      this.#last = waiter;
+      this.#waiting.push(waiter);
       if (timeoutMs !== Infinity) {
         waiter.cancelTimer = this.#clock.setTimer(timeoutMs, () => {
           this.#leave(waiter);
@@ -65,21 +61,15 @@ export class Waiters<V, D = undefined> {
     });
   }
 
-  /** Takes out the one that has waited longest; the caller settles it. */
+  /** Removes the caller that has waited longest. It must be settled. */
   shift(): Waiter<V, D> | undefined {
-    const first = this.#first;
+    const { first } = this.#waiting;
     if (first) this.#leave(first);
     return first;
   }
 
   #leave(waiter: Waiter<V, D>): void {
-    const { previous, next } = waiter;
-    if (previous) previous.next = next;
-    else this.#first = next;
-    if (next) next.previous = previous;
-    else this.#last = previous;
-    // Whoever still holds this one must not hold all who came after it.
-    waiter.previous = waiter.next = undefined;
+    this.#waiting.remove(waiter);
     waiter.cancelTimer?.();
     waiter.offAbort?.();
   }

@@ -9,27 +9,26 @@ import {
   resolveOptions,
   systemClock,
 } from '@millrace/foundation';
-import type { FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
+import { type ModuleAsyncOptions, nestLogger } from '@millrace/foundation/nestjs';
+import type { ConfigurableModuleOptionsFactory } from '@nestjs/common';
 import type { QueueConfig } from '../options.js';
 import type { Queue } from '../ports.js';
-import { nestLogger } from './logger.js';
 
 /**
- * Where a queue comes from: a configuration makes one in memory, which the module owns: it is drained and closed at
- * shutdown. A queue, or a function that gives one, stays the property of whoever gave it and is not closed: a queue
- * in Redis is closed for all processes.
+ * The source of a queue. A configuration makes one in memory, which the module drains and closes at shutdown. A queue,
+ * or a function that returns one, is not closed: closing a queue in Redis closes it for all processes.
  */
 export type QueueSource = QueueConfig | Queue<unknown> | (() => Queue<unknown> | Promise<Queue<unknown>>);
 
-/** What RuntimeModule is told; every key may be left out. */
+/** Options of RuntimeModule. */
 export interface RuntimeModuleOptions {
   /** The queues of the application by name (none). */
   readonly queues?: Readonly<Record<string, QueueSource>> | undefined;
   /** How long shutdown waits for queues and handlers before the handlers' signals abort (30000). */
   readonly drainTimeoutMs?: number | undefined;
-  /** Told of failures (Nest's own logger). */
+  /** Receives failures (Nest's own logger). */
   readonly log?: Logger | undefined;
-  /** Times queues, pauses and the drain (the machine's). */
+  /** The clock of queues, pauses and the drain (the machine's). */
   readonly clock?: Clock | undefined;
 }
 
@@ -41,27 +40,24 @@ export interface ResolvedRuntimeModuleOptions {
   readonly clock: Clock;
 }
 
-/** A provider that makes the options, for `forRootAsync({ useClass | useExisting })`. */
-export interface RuntimeOptionsFactory {
-  /** Gives the options; called once, while the application starts. */
-  createRuntimeOptions(): RuntimeModuleOptions | Promise<RuntimeModuleOptions>;
+/** The names of the queues, which must be known before the options are so that they can be injected. */
+export interface QueueNames {
+  /** The queues that the options will have (none). */
+  readonly queueNames?: readonly string[] | undefined;
 }
 
-/** Where `forRootAsync` gets the options from: exactly one of `useFactory`, `useClass` and `useExisting`. */
-export interface RuntimeModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
-  /** The names of the queues that the options will hold: what can be injected is known before they are. */
-  readonly queueNames?: readonly string[] | undefined;
-  /** What `useFactory` is called with. */
-  readonly inject?: FactoryProvider['inject'];
-  /** Makes the options. */
-  readonly useFactory?:
-    | ((...args: never[]) => RuntimeModuleOptions | Promise<RuntimeModuleOptions>)
-    | undefined;
-  /** A class that makes the options; the module creates it. */
-  readonly useClass?: Type<RuntimeOptionsFactory> | undefined;
-  /** The same, but the instance that the imported modules export is used. */
-  readonly useExisting?: Type<RuntimeOptionsFactory> | undefined;
-}
+/** A provider that makes the options, for `forRootAsync({ useClass | useExisting })`. */
+export type RuntimeOptionsFactory = ConfigurableModuleOptionsFactory<
+  RuntimeModuleOptions,
+  'createRuntimeOptions'
+>;
+
+/** The source of the options of `forRootAsync`: exactly one of `useFactory`, `useClass` and `useExisting`. */
+export type RuntimeModuleAsyncOptions = ModuleAsyncOptions<
+  RuntimeModuleOptions,
+  'createRuntimeOptions',
+  QueueNames
+>;
 
 /** Injection token of the application's ResolvedRuntimeModuleOptions. */
 export const RUNTIME_OPTIONS = Symbol('RUNTIME_OPTIONS');
@@ -73,7 +69,7 @@ export const queueToken = (name: string): symbol => Symbol.for(`@millrace/runtim
 export const RUNTIME_DEFAULTS: ResolvedRuntimeModuleOptions = Object.freeze({
   queues: Object.freeze({}),
   drainTimeoutMs: 30_000,
-  log: nestLogger,
+  log: nestLogger('Millrace'),
   clock: systemClock,
 });
 
@@ -93,23 +89,19 @@ const RULES: OptionRules<ResolvedRuntimeModuleOptions> = {
 
 const OWNER = 'RuntimeModule';
 
-/** Completes and checks the options; with `names`, the queues must be exactly those. */
-export function resolveRuntimeOptions(
-  options: RuntimeModuleOptions,
-  names?: readonly string[],
-): ResolvedRuntimeModuleOptions {
-  const resolved = resolveOptions<ResolvedRuntimeModuleOptions>(
+/** Validates and completes the options. */
+export const resolveRuntimeOptions = (options: RuntimeModuleOptions): ResolvedRuntimeModuleOptions =>
+  resolveOptions<ResolvedRuntimeModuleOptions>(
     { owner: OWNER, defaults: RUNTIME_DEFAULTS, rules: RULES },
     options as ResolvedRuntimeModuleOptions,
   );
-  const given = Object.keys(resolved.queues);
-  if (names && given.toSorted().join() !== [...names].sort().join())
-    throw invalid(
-      'queues',
-      `those that queueNames announces (${names.join(', ') || 'none'})`,
-      given.join(', ') || 'none',
-    );
-  return resolved;
+
+/** Rejects options whose queues are not exactly those that `queueNames` announced. */
+export function checkQueueNames({ queues }: ResolvedRuntimeModuleOptions, names: readonly string[]): void {
+  const given = Object.keys(queues);
+  if (given.toSorted().join() === names.toSorted().join()) return;
+  const expected = `those that queueNames announces (${names.join(', ') || 'none'})`;
+  throw invalid('queues', expected, given.join(', ') || 'none');
 }
 
 /** The error for a bad option of the module or of a decorator. */

@@ -1,10 +1,10 @@
 import type { MillraceError } from '@millrace/foundation';
 import type { RedisConnection } from '@millrace/redis';
 import type { QueueItem } from '../model.js';
-import { type Caller, Line, type WaitLimits } from './line.js';
 import { decodeEntry } from './payload.js';
 import { type Pause, Pump } from './pump.js';
 import type { QueueStore, TakeAnswer, TakenEntry, Verdict } from './store.js';
+import { type Caller, WaiterQueue, type WaitLimits } from './waiter-queue.js';
 
 /** What the getting side needs. */
 export interface GettersOptions {
@@ -26,16 +26,16 @@ const GIVE_BACK_RETRY_MS = 100;
  * The getting side of one client, one exchange at a time:
  *
  * ```
- *   line ──take──▶ held (leased to us) ──confirm──▶ delivered to the line, first come first served
- *                    │ nobody is left in line          │ they gave up during the confirm
- *                    └──── returned by the confirm      └──▶ surplus ──▶ the next in line, or give-back
+ *   waiting ──take──▶ held (leased to us) ──confirm──▶ delivered to the callers, first come, first served
+ *                       │ no caller is left               │ they gave up during the confirm
+ *                       └──── returned by the confirm      └──▶ surplus ──▶ the next caller, or give-back
  * ```
- * Until the confirm is answered nothing is handed out, and every step is repeated until it is: an item is delivered
- * once, or it is back in the queue.
+ * Nothing is delivered before the reply to the confirm, and every step is repeated until there is one: an item is
+ * delivered once, or it is back in the queue.
  */
 export class Getters<T> {
   readonly #options: GettersOptions;
-  readonly #line: Line<QueueItem<T> | null>;
+  readonly #waiting: WaiterQueue<QueueItem<T> | null>;
   readonly #pump: Pump;
   #sequence = 0;
   /** A take whose answer is not known. */
@@ -49,13 +49,13 @@ export class Getters<T> {
   constructor(options: GettersOptions) {
     this.#options = options;
     const { clock, rng, callTimeoutMs } = options.connection.options;
-    this.#line = new Line({ clock, callTimeoutMs, onTimeout: (caller) => caller.resolve(null) });
+    this.#waiting = new WaiterQueue({ clock, callTimeoutMs, onTimeout: (caller) => caller.resolve(null) });
     this.#pump = new Pump({
       clock,
       rng,
       markers: options.connection.markers,
       hasWork: () =>
-        this.#line.size > 0 ||
+        this.#waiting.size > 0 ||
         this.#takeSequence !== undefined ||
         this.#held !== undefined ||
         this.#returning !== undefined ||
@@ -65,20 +65,20 @@ export class Getters<T> {
     });
   }
 
-  /** Gets the next item behind all that wait already. */
+  /** Waits for the next item behind all other callers. */
   get(limits: WaitLimits): Promise<QueueItem<T> | null> {
-    const item = this.#line.join(undefined, limits);
+    const item = this.#waiting.join(undefined, limits);
     this.#pump.poke();
     return item;
   }
 
-  /** Answers null to everybody in line. */
+  /** Resolves every waiting caller with null. */
   endAll(): void {
-    for (const caller of this.#line.all()) this.#line.settle(caller, null);
+    for (const caller of this.#waiting.all()) this.#waiting.settle(caller, null);
     this.#pump.poke();
   }
 
-  /** Resolves when nothing is held here that belongs into the queue. */
+  /** Resolves when no item of the queue is held here. */
   idle(): Promise<void> {
     return this.#pump.idle();
   }
@@ -91,7 +91,7 @@ export class Getters<T> {
       this.#returning = { sequence: ++this.#sequence, entries: this.#surplus.splice(0, TAKE_MAX) };
       return this.#giveBack(this.#returning);
     }
-    if (this.#line.size === 0 && this.#takeSequence === undefined) return undefined;
+    if (this.#waiting.size === 0 && this.#takeSequence === undefined) return undefined;
     return this.#take();
   }
 
@@ -99,8 +99,8 @@ export class Getters<T> {
     const { store } = this.#options;
     this.#takeSequence ??= ++this.#sequence;
     const sequence = this.#takeSequence;
-    this.#present = this.#line.all();
-    const count = Math.min(Math.max(1, this.#line.size), TAKE_MAX);
+    this.#present = this.#waiting.all();
+    const count = Math.min(Math.max(1, this.#waiting.size), TAKE_MAX);
     const answer = await store.take(sequence, count);
     this.#takeSequence = undefined;
     if (answer.kind !== 'taken') return this.#nothing(answer);
@@ -113,10 +113,10 @@ export class Getters<T> {
   #nothing(answer: Exclude<TakeAnswer, { kind: 'taken' }>): Pause | undefined {
     if (answer.kind === 'drained' || answer.closed) this.#options.onClosed();
     if (answer.kind === 'drained') {
-      for (const caller of this.#line.all()) this.#line.settle(caller, null);
+      for (const caller of this.#waiting.all()) this.#waiting.settle(caller, null);
       return undefined;
     }
-    this.#line.answer(this.#present.filter((caller) => this.#line.has(caller)));
+    this.#waiting.answer(this.#present.filter((caller) => this.#waiting.has(caller)));
     return { marker: this.#options.store.key('wake'), ms: answer.nextInMs ?? Infinity };
   }
 
@@ -128,7 +128,7 @@ export class Getters<T> {
     entries: readonly Held<T>[];
   }): Promise<undefined> {
     const { store, connection, name } = this.#options;
-    let wanted = this.#line.size;
+    let wanted = this.#waiting.size;
     const verdicts = entries.map(({ id, item }): { id: string; verdict: Verdict } => ({
       id,
       verdict: !item ? 'c' : wanted-- > 0 ? 'k' : 'r',
@@ -149,10 +149,10 @@ export class Getters<T> {
 
   #deliver(): void {
     while (this.#surplus.length > 0) {
-      const caller = this.#line.first();
+      const caller = this.#waiting.first();
       if (!caller) return;
       const { item } = this.#surplus.shift() as Held<T>;
-      this.#line.settle(caller, item ?? null);
+      this.#waiting.settle(caller, item ?? null);
     }
   }
 
@@ -175,7 +175,7 @@ export class Getters<T> {
 
   #failed(error: unknown): void {
     if ((error as MillraceError).retryable === true) {
-      this.#line.fail(this.#present, error);
+      this.#waiting.fail(this.#present, error);
       return;
     }
     // Stopped, or a newer layout: what is held returns by its lease, and nothing more can be done from here.
@@ -183,6 +183,6 @@ export class Getters<T> {
     this.#held = undefined;
     this.#returning = undefined;
     this.#surplus = [];
-    for (const caller of this.#line.all()) this.#line.refuse(caller, error);
+    for (const caller of this.#waiting.all()) this.#waiting.refuse(caller, error);
   }
 }

@@ -1,9 +1,9 @@
 import { ERRORS as FOUNDATION_ERRORS, type MillraceError } from '@millrace/foundation';
 import type { RedisConnection } from '@millrace/redis';
 import { ERRORS } from '../errors.js';
-import { type Caller, Line, type WaitLimits } from './line.js';
 import { type Pause, Pump } from './pump.js';
 import type { QueueStore } from './store.js';
+import { type Caller, WaiterQueue, type WaitLimits } from './waiter-queue.js';
 
 interface Put {
   readonly id: string;
@@ -26,32 +26,36 @@ export interface PuttersOptions {
 }
 
 const BATCH_MAX = 100;
-// More than one large payload per call would keep Redis from everybody else for too long.
+// More than one large payload per call would block Redis for too long.
 const BATCH_CHARACTERS_MAX = 256 * 1024;
 
 /**
- * The putting side of one client: everything that is put waits in one line, and one call at a time carries as many as
- * fit. A call without an answer is repeated as it was, under its number, until it has one or nobody waits for it.
+ * The putting side of one client. Puts wait in one queue, and one call at a time carries as many as fit. A call without
+ * a reply is repeated unchanged, under its number, until it has one or no caller waits for it.
  */
 export class Putters {
   readonly #options: PuttersOptions;
-  readonly #line: Line<PutReceipt, Put>;
+  readonly #waiting: WaiterQueue<PutReceipt, Put>;
   readonly #pump: Pump;
   #sequence = 0;
   #batch: { readonly sequence: number; readonly callers: readonly Caller<PutReceipt, Put>[] } | undefined;
-  /** Those who stood in line when the call under way went out. */
+  /** The callers that waited when the call in progress was sent. */
   #present: readonly Caller<PutReceipt, Put>[] = [];
   #size = 0;
 
   constructor(options: PuttersOptions) {
     this.#options = options;
     const { clock, rng, callTimeoutMs } = options.connection.options;
-    this.#line = new Line({ clock, callTimeoutMs, onTimeout: (caller) => caller.reject(this.#full()) });
+    this.#waiting = new WaiterQueue({
+      clock,
+      callTimeoutMs,
+      onTimeout: (caller) => caller.reject(this.#full()),
+    });
     this.#pump = new Pump({
       clock,
       rng,
       markers: options.connection.markers,
-      hasWork: () => this.#line.size > 0,
+      hasWork: () => this.#waiting.size > 0,
       step: () => this.#step(),
       onFailure: (error) => this.#failed(error),
     });
@@ -59,21 +63,21 @@ export class Putters {
 
   /** Puts one payload behind all that wait already. */
   put(id: string, json: string, limits: WaitLimits): Promise<PutReceipt> {
-    const receipt = this.#line.join({ id, json }, limits);
+    const receipt = this.#waiting.join({ id, json }, limits);
     this.#pump.poke();
     return receipt;
   }
 
-  /** Refuses everybody in line. */
+  /** Rejects every waiting caller. */
   refuseAll(error: unknown): void {
-    for (const caller of this.#line.all()) this.#line.refuse(caller, error);
+    for (const caller of this.#waiting.all()) this.#waiting.refuse(caller, error);
   }
 
   async #step(): Promise<Pause | undefined> {
     const { store } = this.#options;
     this.#batch ??= this.#nextBatch();
     const { sequence, callers } = this.#batch;
-    this.#present = this.#line.all();
+    this.#present = this.#waiting.all();
     const answer = await store.put(
       sequence,
       callers.map(({ data }) => data),
@@ -88,20 +92,20 @@ export class Putters {
     if (answer.kind === 'put') {
       const { createdAt } = answer;
       for (const caller of callers.slice(0, accepted)) {
-        this.#line.settle(caller, { id: caller.data.id, createdAt });
+        this.#waiting.settle(caller, { id: caller.data.id, createdAt });
       }
       if (accepted === callers.length) return undefined;
     }
-    // In a line, who stands behind one that finds no room finds none either.
+    // Callers behind one that found no room have none either.
     this.#size = answer.kind === 'full' ? answer.size : this.#options.maxSize;
-    this.#line.answer(this.#present.filter((caller) => this.#line.has(caller)));
+    this.#waiting.answer(this.#present.filter((caller) => this.#waiting.has(caller)));
     return { marker: store.key('room'), ms: Infinity };
   }
 
   #nextBatch(): { sequence: number; callers: Caller<PutReceipt, Put>[] } {
     const callers: Caller<PutReceipt, Put>[] = [];
     let characters = 0;
-    for (const caller of this.#line.all()) {
+    for (const caller of this.#waiting.all()) {
       characters += caller.data.json.length;
       if (callers.length === BATCH_MAX || (callers.length > 0 && characters > BATCH_CHARACTERS_MAX)) break;
       caller.bound = true;
@@ -116,9 +120,9 @@ export class Putters {
       this.refuseAll(error);
       return;
     }
-    this.#line.fail(this.#present, error);
-    // Nobody waits for the answer any more: the next call's number makes any late copy of this one worthless.
-    if (!this.#batch?.callers.some((caller) => this.#line.has(caller))) this.#batch = undefined;
+    this.#waiting.fail(this.#present, error);
+    // No caller waits for the reply any more. The number of the next call makes a late copy of this one void.
+    if (!this.#batch?.callers.some((caller) => this.#waiting.has(caller))) this.#batch = undefined;
   }
 
   #full(): MillraceError {

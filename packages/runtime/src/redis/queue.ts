@@ -1,16 +1,15 @@
 import { type Rng, sleep } from '@millrace/foundation';
 import { RedisConnection } from '@millrace/redis';
-import { ERRORS } from '../errors.js';
+import { abortError, ERRORS } from '../errors.js';
 import type { QueueItem } from '../model.js';
-import { abortError } from '../on-abort.js';
 import { checkWaitOptions } from '../options.js';
 import type { Queue, QueueWaitOptions } from '../ports.js';
 import { Getters } from './getters.js';
-import type { WaitLimits } from './line.js';
 import { type RedisQueueConfig, type ResolvedRedisQueueConfig, resolveRedisQueueConfig } from './options.js';
 import { encodePayload } from './payload.js';
 import { Putters, stoppedError } from './putters.js';
 import { QueueStore } from './store.js';
+import type { WaitLimits } from './waiter-queue.js';
 
 const FOR_EVER: QueueWaitOptions = Object.freeze({ timeoutMs: Infinity });
 

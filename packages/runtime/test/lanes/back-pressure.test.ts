@@ -1,7 +1,7 @@
 import { leakCheck } from '@millrace/testkit/vitest';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasRoom } from '../../src/lanes/admission.js';
+import { hasRoom } from '../../src/lanes/lanes.js';
 import { TaskManager } from '../../src/lanes/task-manager.js';
 import { Steps, startManager } from './tools.js';
 

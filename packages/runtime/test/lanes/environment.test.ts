@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { taskManagerConfigFromEnvironment } from '../../src/lanes/environment.js';
-import { resolveTaskManagerConfig, TASK_MANAGER_DEFAULTS } from '../../src/lanes/options.js';
-import { cpuCount } from '../../src/system/cpu-count.js';
+import { cpuCount, resolveTaskManagerConfig, TASK_MANAGER_DEFAULTS } from '../../src/lanes/options.js';
 
 /** The table of the specification: variable, default, floor, option, milliseconds per unit. */
 const TABLE = [

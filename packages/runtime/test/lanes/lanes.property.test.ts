@@ -1,3 +1,4 @@
+import type { Linked } from '@millrace/foundation';
 import { leakCheck } from '@millrace/testkit/vitest';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -7,6 +8,11 @@ import { Scenario } from './scenario.js';
 leakCheck();
 
 const SCENARIOS = 200;
+
+interface Numbered extends Linked<Numbered> {
+  readonly key: string;
+  readonly n: number;
+}
 
 describe('runtime RT-5: lanes under random use', () => {
   it(`runtime RT-5, runtime RT-6: ${SCENARIOS} random lives keep order, never overlap, and stream every text whole`, async () => {
@@ -31,12 +37,12 @@ describe('runtime RT-5: lanes under random use', () => {
     });
     fc.assert(
       fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
-        const lanes = new Lanes<{ key: string; n: number }>();
-        const queued: { key: string; n: number }[] = [];
-        const active: { key: string; n: number }[] = [];
+        const lanes = new Lanes<Numbered>();
+        const queued: Numbered[] = [];
+        const active: Numbered[] = [];
         for (const [n, { verb, pick }] of commands.entries()) {
           if (verb === 'add') {
-            const task = { key: `k${pick % 4}`, n };
+            const task: Numbered = { key: `k${pick % 4}`, n, previous: undefined, next: undefined };
             queued.push(task);
             lanes.add(task);
           } else if (verb === 'take') {

@@ -1,21 +1,22 @@
-import type { CancelTimer, Clock } from '@millrace/foundation';
+import { onAbort } from '@millrace/async-utils';
+import { type CancelTimer, type Clock, type Linked, LinkedList } from '@millrace/foundation';
 import { ERRORS } from '@millrace/redis';
-import { abortError, onAbort } from '../on-abort.js';
+import { abortError } from '../errors.js';
 
-/** When a wait ends by itself. */
+/** The end of a wait that is not served. */
 export interface WaitLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** One caller in line. */
-export interface Caller<V, D> {
+/** One waiting caller. */
+export interface Caller<V, D> extends Linked<Caller<V, D>> {
   readonly data: D;
-  /** A call under way decides about it, so it cannot leave before the answer: its item may be in the queue already. */
+  /** True while a call that decides about it is in progress. It cannot leave before the reply: its item may be stored already. */
   bound: boolean;
-  /** Redis has said at least once, since it came, that it has to wait. */
+  /** True once Redis has replied that it has to wait. */
   answered: boolean;
-  /** It wants to leave, and does as soon as it may. */
+  /** The reason to leave, which it does as soon as it may. */
   ending: 'expired' | 'aborted' | undefined;
   readonly limits: WaitLimits;
   readonly resolve: (value: V) => void;
@@ -24,31 +25,31 @@ export interface Caller<V, D> {
   offAbort: (() => void) | undefined;
 }
 
-/** What a line needs to know. */
-export interface LineOptions<V, D> {
+/** The limits of a WaiterQueue and its reaction to them. */
+export interface WaiterQueueOptions<V, D> {
   readonly clock: Clock;
-  /** How long Redis has for a first answer, also when the caller's own time is shorter. */
+  /** Longest wait for the first reply of Redis, even if the caller's own timeout is shorter. */
   readonly callTimeoutMs: number;
-  /** Settles one whose time is up and who knows that there was nothing for it. */
+  /** Settles a caller whose time is up after Redis had nothing for it. */
   readonly onTimeout: (caller: Caller<V, D>) => void;
 }
 
 /**
- * Callers that wait for Redis, first come first served, each with its own patience.
+ * Callers that wait for Redis, first come, first served, each with its own timeout.
  *
  * ```
  *   waiting ──served──▶ settled
- *   waiting ──its time is up──▶ onTimeout, if Redis has answered it once; else REDIS_UNAVAILABLE after callTimeoutMs
- *   waiting ──its signal──▶ AbortError
- *   bound   ──either──▶ after the answer of the call under way, or callTimeoutMs
+ *   waiting ──timeout──▶ onTimeout, if Redis has answered it once; else REDIS_UNAVAILABLE after callTimeoutMs
+ *   waiting ──signal──▶ AbortError
+ *   bound   ──either──▶ after the reply of the call in progress, or callTimeoutMs
  * ```
  */
-export class Line<V, D = undefined> {
-  readonly #options: LineOptions<V, D>;
-  readonly #callers = new Set<Caller<V, D>>();
+export class WaiterQueue<V, D = undefined> {
+  readonly #options: WaiterQueueOptions<V, D>;
+  readonly #callers = new LinkedList<Caller<V, D>>();
   #lastFailure: unknown;
 
-  constructor(options: LineOptions<V, D>) {
+  constructor(options: WaiterQueueOptions<V, D>) {
     this.#options = options;
   }
 
@@ -56,7 +57,7 @@ export class Line<V, D = undefined> {
     return this.#callers.size;
   }
 
-  /** Joins the end of the line. */
+  /** Waits behind all others. */
   join(data: D, limits: WaitLimits): Promise<V> {
     return new Promise((resolve, reject) => {
       const caller: Caller<V, D> = {
@@ -69,8 +70,10 @@ export class Line<V, D = undefined> {
         reject,
         cancelTimer: undefined,
         offAbort: undefined,
+        previous: undefined,
+        next: undefined,
       };
-      this.#callers.add(caller);
+      this.#callers.push(caller);
       const { timeoutMs, signal } = limits;
       if (signal) caller.offAbort = onAbort(signal, () => this.#wantsToLeave(caller, 'aborted'));
       if (timeoutMs === 0) this.#wantsToLeave(caller, 'expired');
@@ -86,28 +89,27 @@ export class Line<V, D = undefined> {
     return this.#callers.has(caller);
   }
 
-  /** Everybody in line, in order. */
+  /** All callers, in order. */
   all(): Caller<V, D>[] {
     return [...this.#callers];
   }
 
-  /** The one that has waited longest. */
+  /** The caller that has waited longest. */
   first(): Caller<V, D> | undefined {
-    const [caller] = this.#callers;
-    return caller;
+    return this.#callers.first;
   }
 
-  /** Serves one; does nothing when it has left. */
+  /** Serves a caller, unless it has left. */
   settle(caller: Caller<V, D>, value: V): void {
     if (this.#leave(caller)) caller.resolve(value);
   }
 
-  /** Refuses one; does nothing when it has left. */
+  /** Rejects a caller, unless it has left. */
   refuse(caller: Caller<V, D>, error: unknown): void {
     if (this.#leave(caller)) caller.reject(error);
   }
 
-  /** Redis answered these that they have to wait; who wants to leave may do so now. */
+  /** Redis replied that these have to wait. Those with a reason to leave do so now. */
   answer(callers: readonly Caller<V, D>[]): void {
     for (const caller of callers) {
       caller.answered = true;
@@ -116,7 +118,7 @@ export class Line<V, D = undefined> {
     }
   }
 
-  /** Redis did not answer these; who wants to leave does so with the failure. */
+  /** Redis did not reply to these. Those with a reason to leave do so with the failure. */
   fail(callers: readonly Caller<V, D>[], error: unknown): void {
     this.#lastFailure = error;
     for (const caller of callers) {
@@ -134,7 +136,7 @@ export class Line<V, D = undefined> {
     }
     const { clock, callTimeoutMs } = this.#options;
     const { timeoutMs } = caller.limits;
-    // One who has had no answer has waited for nothing but the call: its own time counts towards the call's.
+    // A caller without a reply has waited for the call only: its own timeout counts towards the call's.
     const graceMs = caller.answered || why === 'aborted' ? callTimeoutMs : callTimeoutMs - timeoutMs;
     caller.cancelTimer?.();
     caller.cancelTimer = clock.setTimer(Math.max(0, graceMs), () => {
@@ -152,7 +154,7 @@ export class Line<V, D = undefined> {
   #leave(caller: Caller<V, D>): boolean {
     caller.cancelTimer?.();
     caller.offAbort?.();
-    return this.#callers.delete(caller);
+    return this.#callers.remove(caller);
   }
 
   #unavailable(): Error {

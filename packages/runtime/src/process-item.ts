@@ -1,6 +1,7 @@
-import { exponentialBackoff, linearBackoff } from '@millrace/async-utils';
+import { onAbort } from '@millrace/async-utils';
 import {
   type BackoffStrategy,
+  backoffMs,
   type Clock,
   type Logger,
   sleep,
@@ -8,32 +9,28 @@ import {
   type WorkContext,
 } from '@millrace/foundation';
 import type { QueueItem } from './model.js';
-import { onAbort } from './on-abort.js';
 
-/** Handles one item; whatever it throws is a failed try, and `NonRetryableError` the last one. */
+/** Handles one item. Throwing fails the attempt; `NonRetryableError` makes it the last one. */
 export type WorkHandler<T> = (item: QueueItem<T>, context: WorkContext) => unknown;
 
-/** What the tries of one item need. */
-export interface WorkOnItem<T> {
+/** One item with its handler and retry policy. */
+export interface ItemWork<T> {
   readonly item: QueueItem<T>;
   readonly handler: WorkHandler<T>;
   readonly maxRetries: number;
   readonly backoff: BackoffStrategy;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Aborts the handler's signal and gives up the tries that are left. */
+  /** Aborts the handler's signal and ends the retries. */
   readonly cancelled: AbortSignal;
 }
 
-const exponential = exponentialBackoff();
-const linear = linearBackoff();
+/** The delays of async-utils' `retry`. */
+const BACKOFF = { baseMs: 100, maxMs: 10_000, customMaxMs: Number.POSITIVE_INFINITY };
+const LINEAR_MS = 1000;
 
-/**
- * Brings one item to its end: tries, pauses, tries again.
- * @param work - the item, its handler and the rules of its retries.
- * @returns undefined when a try succeeded, else what the last one threw.
- */
-export async function workOn<T>(work: WorkOnItem<T>): Promise<{ readonly thrown: unknown } | undefined> {
+/** Runs the attempts of one item. Returns undefined after a success, else what the last attempt threw. */
+export async function processItem<T>(work: ItemWork<T>): Promise<{ readonly thrown: unknown } | undefined> {
   const { item, handler, maxRetries, backoff, clock, cancelled } = work;
   const scope = new ItemScope(work);
   try {
@@ -44,12 +41,12 @@ export async function workOn<T>(work: WorkOnItem<T>): Promise<{ readonly thrown:
       } catch (thrown) {
         const { retryable, retryAfterMs, code, message } = toWorkError(thrown);
         if (attempt > maxRetries || !retryable) return { thrown };
-        const delayMs = pauseMs(backoff, attempt, thrown, retryAfterMs);
-        report(
+        const delayMs = delayBefore(backoff, attempt, thrown, retryAfterMs);
+        logSafely(
           work.log,
           'warn',
           { item: item.id, attempt, delayMs, code, err: thrown },
-          `A try failed: ${message}`,
+          `An attempt failed: ${message}`,
         );
         if (!(await sleep(clock, delayMs, cancelled))) return { thrown };
       }
@@ -59,14 +56,14 @@ export async function workOn<T>(work: WorkOnItem<T>): Promise<{ readonly thrown:
   }
 }
 
-/** Writes a line; a logger that throws (on a hostile error, say) ends nothing. */
-export function report(log: Logger, level: 'warn' | 'error', fields: object, message: string): void {
+/** Writes a line. A logger that throws, on a hostile error for example, must not end the worker. */
+export function logSafely(log: Logger, level: 'warn' | 'error', fields: object, message: string): void {
   try {
     log[level](fields, message);
   } catch {}
 }
 
-/** What all tries of one item share. */
+/** The parts that all attempts of one item share. */
 class ItemScope {
   readonly id: string;
   readonly #cancelled: AbortSignal;
@@ -75,13 +72,13 @@ class ItemScope {
   #offAbort: (() => void) | undefined;
   #log: Logger | undefined;
 
-  constructor({ item, log, cancelled }: Pick<WorkOnItem<unknown>, 'item' | 'log' | 'cancelled'>) {
+  constructor({ item, log, cancelled }: Pick<ItemWork<unknown>, 'item' | 'log' | 'cancelled'>) {
     this.id = item.id;
     this.#cancelled = cancelled;
     this.#workerLog = log;
   }
 
-  /** Each item has one of its own, so what a handler forgets to unsubscribe goes with the item. */
+  /** One per item, so that listeners a handler forgets to remove go with the item. */
   get signal(): AbortSignal {
     if (this.#controller) return this.#controller.signal;
     const controller = new AbortController();
@@ -102,9 +99,9 @@ class ItemScope {
 }
 
 /**
- * Signal and logger are made when the handler asks for them: few do, and a signal alone costs 2 µs, more than all the
- * rest of an item. They are own properties all the same, since handlers spread their context; shared descriptors make
- * one in 0.1 µs, getters in an object literal take 0.5.
+ * Signal and logger are made on first use: few handlers need them, and a signal alone costs 2 µs, more than the rest of
+ * an item. They are own properties because handlers spread their context. Shared descriptors define one in 0.1 µs,
+ * getters in an object literal in 0.5 µs.
  */
 class ItemContext implements WorkContext {
   declare readonly signal: AbortSignal;
@@ -135,19 +132,14 @@ class ItemContext implements WorkContext {
   };
 }
 
-/** How long the called service asked for, or else the back-off; one that fails must not take the item with it. */
-function pauseMs(
+/** The delay that the called service asked for, else the backoff. */
+function delayBefore(
   strategy: BackoffStrategy,
   attempt: number,
-  thrown: unknown,
+  error: unknown,
   retryAfterMs: number | undefined,
 ): number {
   if (retryAfterMs !== undefined && Number.isFinite(retryAfterMs)) return retryAfterMs;
-  if (strategy === 'linear') return linear(attempt);
-  if (strategy === 'exponential') return exponential(attempt);
-  try {
-    const ms = strategy(attempt, thrown);
-    if (Number.isFinite(ms) && ms >= 0) return ms;
-  } catch {}
-  return exponential(attempt);
+  if (strategy === 'linear') return LINEAR_MS;
+  return backoffMs({ strategy, attempt, error, ...BACKOFF });
 }
