@@ -5,8 +5,8 @@ import { standardDecorators } from './packages/async-utils/test/nestjs/standard/
 import { expectFiles } from './scripts/coverage.js';
 
 // Workspaces are tested from source: no build stands between an edit and its test. Vitest hands these to Node as
-// --conditions too, where 'import' would make `require` pick ESM files and break CommonJS packages such as pg.
-const conditions = ['@millrace/source', 'node', 'module'];
+// --conditions too, where 'import' or 'module' would make `require` pick ESM files and break CommonJS packages such as pg and prom-client.
+const conditions = ['@millrace/source', 'node'];
 
 /** Less than one core each: tests wait for servers, timers and processes for a part of their time. */
 const atLeast = (workers: number) => Math.max(workers, availableParallelism() - 1);
