@@ -1,6 +1,6 @@
 import { BulkActionService } from '@millrace/bulk-action/nestjs';
 import type { ChangesSnapshot, HelloEvent } from '@millrace/contract';
-import { Repeating, systemRng } from '@millrace/foundation';
+import { type Loop, loop, systemRng } from '@millrace/foundation';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { StoreGauges } from '../fleet/store-gauges.js';
@@ -25,7 +25,7 @@ export class ChangesHub implements OnModuleDestroy {
   readonly #gauges: Pick<StoreGauges, 'latest' | 'look' | 'lookAtQueues'>;
   readonly #listeners = new Set<ChangeListener>();
   readonly #window = new ChangeSet(WINDOW_MAX);
-  readonly #telling: Repeating;
+  readonly #telling: Loop;
   #unsubscribe: (() => void) | undefined;
   #toldSnapshot = '';
 
@@ -38,11 +38,9 @@ export class ChangesHub implements OnModuleDestroy {
     this.#parts = parts;
     this.#bulk = bulk;
     this.#gauges = gauges;
-    const what = 'Telling who watches of changes';
-    this.#telling = new Repeating(
-      { clock, rng: systemRng(), logger: log, what, everyMs: TELL_EVERY_MS, unref: true },
-      () => this.#tell(),
-    );
+    const kit = { clock, rng: systemRng(), logger: log };
+    const tell = () => this.#tell();
+    this.#telling = loop(kit, 'Tell clients of changes', TELL_EVERY_MS, tell, { unref: true });
   }
 
   /** Clients that listen. */

@@ -1,5 +1,5 @@
 import { BulkActionEngine } from '@millrace/bulk-action/nestjs';
-import { Repeating, systemRng, toWorkError, withDeadline } from '@millrace/foundation';
+import { type Loop, loop, systemRng, toWorkError, withDeadline } from '@millrace/foundation';
 import { Notifier, notificationChannel } from '@millrace/postgres';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
@@ -25,7 +25,7 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
   readonly #reporter: InstanceReporter;
   readonly #time: DatabaseTime;
   readonly #notifier: Notifier;
-  readonly #beating: Repeating;
+  readonly #beating: Loop;
   /** The wish that was applied last. */
   #applied: string | undefined;
   #noteFirst: () => void = () => {};
@@ -47,17 +47,14 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
     this.#reporter = reporter;
     this.#time = time;
     this.#notifier = new Notifier(database, notificationChannel('server', config.schema), log);
-    const what = 'Saying that this instance is there';
-    this.#beating = new Repeating(
-      { clock, rng: systemRng(), logger: log, what, everyMs: BEAT_MS, unref: true },
-      () => this.#beat(),
-    );
+    const kit = { clock, rng: systemRng(), logger: log };
+    this.#beating = loop(kit, 'Report this instance', BEAT_MS, () => this.#beat(), { unref: true });
   }
 
   /** The first heartbeat is waited for, so that an instance that answers is one that is known. */
   async onApplicationBootstrap(): Promise<void> {
     this.#notifier.start((hint) => {
-      if (hint === SCALED) this.#beating.now();
+      if (hint === SCALED) this.#beating.trigger();
     });
     this.#beating.start();
     await withDeadline(this.#parts.clock, FIRST_BEAT_MS, this.#firstBeat);
@@ -79,8 +76,8 @@ export class Heartbeat implements OnApplicationBootstrap, OnApplicationShutdown 
     const wish = await this.#store.note(report);
     this.#time.note(wish.now, askedAt);
     this.#noteFirst();
-    // Once more: this beat has told the count of before.
-    if (this.#apply(wish)) this.#beating.now();
+    // This beat has reported the count of before.
+    if (this.#apply(wish)) this.#beating.trigger();
   }
 
   #apply({ workers, mark }: InstanceWish): boolean {

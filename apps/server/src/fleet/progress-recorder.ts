@@ -1,6 +1,6 @@
 import type { GroupView } from '@millrace/bulk-action';
 import { BulkActionService } from '@millrace/bulk-action/nestjs';
-import { Repeating, systemRng, toWorkError, withDeadline } from '@millrace/foundation';
+import { type Loop, loop, systemRng, toWorkError, withDeadline } from '@millrace/foundation';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { DatabaseTime } from './database-time.js';
@@ -23,7 +23,7 @@ export class ProgressRecorder implements OnApplicationBootstrap, OnModuleDestroy
   readonly #store: Pick<ProgressStore, 'write'>;
   readonly #instances: Pick<InstanceStore, 'isEldest'>;
   readonly #time: DatabaseTime;
-  readonly #looking: Repeating;
+  readonly #looking: Loop;
   /** What was written last of groups that are active: what is still so need not be sent. */
   #written: ReadonlyMap<string, string> = new Map();
 
@@ -41,11 +41,9 @@ export class ProgressRecorder implements OnApplicationBootstrap, OnModuleDestroy
     this.#instances = instances;
     this.#time = time;
     const { clock, log } = parts;
-    const what = 'Writing down how far groups are';
-    this.#looking = new Repeating(
-      { clock, rng: systemRng(), logger: log, what, everyMs: PROGRESS_SLOT_MS, unref: true },
-      () => this.look(),
-    );
+    const kit = { clock, rng: systemRng(), logger: log };
+    const look = () => this.look();
+    this.#looking = loop(kit, 'Record the progress of groups', PROGRESS_SLOT_MS, look, { unref: true });
   }
 
   onApplicationBootstrap(): void {

@@ -1,6 +1,6 @@
 import { BulkActionService } from '@millrace/bulk-action/nestjs';
 import type { StatPoint } from '@millrace/contract';
-import { type Clock, TIMED_OUT, withDeadline } from '@millrace/foundation';
+import { CachedRead, type Clock, TIMED_OUT, withDeadline } from '@millrace/foundation';
 import { Operations } from '@millrace/orchestrator/nestjs';
 import { Batches } from '@millrace/outbox';
 import { Inject, Injectable } from '@nestjs/common';
@@ -9,10 +9,10 @@ import { PARTS, type ServerParts } from '../compose/parts.js';
 /** How long a store may take to answer. */
 const LOOK_MS = 1_000;
 
-/** What the stores hold. What nobody could look at is null. */
+/** The contents of the stores. null: the last read failed, or there was none. */
 export type StoreSeen = Pick<StatPoint, 'queues' | 'backlog' | 'openOperations'>;
 
-/** Looks at the stores for those who only want to know: none is asked twice at once, and none is waited for long. */
+/** Reads gauges of the stores. Each store has one read in progress at most, and no caller waits longer than `LOOK_MS`. */
 @Injectable()
 export class StoreGauges {
   readonly #queues: Look<StoreSeen['queues']>;
@@ -36,7 +36,7 @@ export class StoreGauges {
     });
   }
 
-  /** What was seen last, by whichever look. */
+  /** The results of the last reads. */
   get latest(): StoreSeen {
     return {
       queues: this.#queues.latest,
@@ -45,7 +45,7 @@ export class StoreGauges {
     };
   }
 
-  /** Looks at everything. */
+  /** Reads all stores. */
   async look(): Promise<StoreSeen> {
     const [queues, backlog, openOperations] = await Promise.all([
       this.#queues.read(),
@@ -55,40 +55,29 @@ export class StoreGauges {
     return { queues, backlog, openOperations };
   }
 
-  /** Looks at the queues of bulk jobs only: cheap enough for once a second. */
+  /** Reads the queues of bulk jobs only, which is cheap enough for once a second. */
   async lookAtQueues(): Promise<void> {
     await this.#queues.read();
   }
 }
 
-/** One question to a store. */
+/** One read of a store. Unlike the gauges of a scrape, a chart must show a gap when its store failed, so a failure is null. */
 class Look<T> {
   readonly #clock: Clock;
-  readonly #ask: () => Promise<T>;
-  #underWay: Promise<T | null> | undefined;
+  readonly #read: CachedRead<void>;
   latest: T | null = null;
 
   constructor(clock: Clock, ask: () => Promise<T>) {
     this.#clock = clock;
-    this.#ask = ask;
+    const read = async () => {
+      this.latest = await ask().catch(() => null);
+    };
+    this.#read = new CachedRead({ read, clock });
   }
 
   async read(): Promise<T | null> {
-    this.#underWay ??= this.#look();
-    const seen = await withDeadline(this.#clock, LOOK_MS, this.#underWay);
-    return seen === TIMED_OUT ? null : seen;
-  }
-
-  async #look(): Promise<T | null> {
-    try {
-      this.latest = await this.#ask();
-    } catch {
-      // The loops of the part log that its store is away.
-      this.latest = null;
-    } finally {
-      this.#underWay = undefined;
-    }
-    return this.latest;
+    const seen = await withDeadline(this.#clock, LOOK_MS, this.#read.get());
+    return seen === TIMED_OUT ? null : this.latest;
   }
 }
 

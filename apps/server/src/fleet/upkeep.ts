@@ -1,4 +1,4 @@
-import { type Clock, Repeating, systemRng, withDeadline } from '@millrace/foundation';
+import { type Clock, type Loop, loop, systemRng, withDeadline } from '@millrace/foundation';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { AuditStore } from './audit-store.js';
@@ -17,7 +17,7 @@ const STOP_MS = 500;
 export class Upkeep implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #clock: Clock;
   readonly #pruned: readonly { prune(limit: number): Promise<number> }[];
-  readonly #pruning: Repeating;
+  readonly #pruning: Loop;
 
   /**
    * @param audit - entries of more than 90 days.
@@ -32,11 +32,8 @@ export class Upkeep implements OnApplicationBootstrap, OnModuleDestroy {
   ) {
     this.#clock = clock;
     this.#pruned = [instances, stats, audit, progress];
-    const what = 'Removing old rows of the server';
-    this.#pruning = new Repeating(
-      { clock, rng: systemRng(), logger: log, what, everyMs: EVERY_MS, unref: true },
-      () => this.prune(),
-    );
+    const kit = { clock, rng: systemRng(), logger: log };
+    this.#pruning = loop(kit, 'Remove old rows', EVERY_MS, () => this.prune(), { unref: true });
   }
 
   onApplicationBootstrap(): void {
