@@ -1,16 +1,19 @@
 import { registerMetrics as registerBulkAction } from '@millrace/bulk-action/metrics';
 import { BulkActionEngine } from '@millrace/bulk-action/nestjs';
+import { SYSTEM_ROUTES } from '@millrace/contract';
+import { type Metric, registerMetrics } from '@millrace/foundation/metrics';
 import { registerMetrics as registerOrchestrator } from '@millrace/orchestrator/metrics';
 import { Operations, OrchestratorService } from '@millrace/orchestrator/nestjs';
 import { Outbox } from '@millrace/outbox';
 import { registerMetrics as registerOutbox } from '@millrace/outbox/metrics';
 import type { ChatService } from '@millrace/runtime/chat';
-import { Inject, Injectable, Optional } from '@nestjs/common';
-import { Gauge, type Registry } from 'prom-client';
+import { Controller, Inject, Injectable, Optional, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { ChatHost } from '../chat/chat-host.js';
 import { PARTS, type ServerParts } from '../compose/parts.js';
-import { METRICS } from './catalogue.js';
-import { processMetrics } from './process-metrics.js';
+import { Serve } from '../http/asked.js';
+import { METRICS, processGauge } from './server-metrics.js';
 
 /** How long a scrape waits for a store; then it shows what it saw last. */
 const STORE_WAIT_MS = 1_000;
@@ -34,7 +37,7 @@ export class EngineMetrics {
     registerOutbox(registry, outbox, options);
     const routes = Object.keys(app.routes);
     registerOrchestrator(registry, { events: orchestrator.events, operations }, { ...options, routes });
-    if (chat) registerChat(registry, chat.chat);
+    if (chat) registerMetrics(registry, chatMetrics(chat.chat));
     this.#registry = registry;
   }
 
@@ -50,22 +53,40 @@ export class EngineMetrics {
   }
 }
 
-function registerChat(registry: Registry, chat: Pick<ChatService, 'stats'>): void {
-  const registers = [registry];
-  new Gauge({
-    ...METRICS.chatTasks,
-    labelNames: ['state'],
-    registers,
-    collect() {
-      const { queued, active, stored } = chat.stats;
-      for (const [state, count] of Object.entries({ queued, active, stored })) this.set({ state }, count);
-    },
-  });
-  new Gauge({
-    ...METRICS.chatLanes,
-    registers,
-    collect() {
-      this.set(chat.stats.lanes);
-    },
-  });
+const chatMetrics = (chat: Pick<ChatService, 'stats'>): readonly Metric[] => [
+  processGauge(METRICS.chatTasks, () => {
+    const { queued, active, stored } = chat.stats;
+    return Object.entries({ queued, active, stored }).map(([state, value]) => ({ value, labels: { state } }));
+  }),
+  processGauge(METRICS.chatLanes, () => chat.stats.lanes),
+];
+
+let ofProcess: Registry | undefined;
+
+/**
+ * Metrics of this process: memory, processor time, event loop, garbage collection. All servers of a process share them, because
+ * prom-client observes the process until it exits, and each observer costs.
+ */
+function processMetrics(): Registry {
+  if (!ofProcess) {
+    ofProcess = new Registry();
+    collectDefaultMetrics({ register: ofProcess });
+  }
+  return ofProcess;
+}
+
+/** Serves the scrapes of Prometheus. */
+@Controller()
+export class MetricsController {
+  readonly #metrics: EngineMetrics;
+
+  constructor(@Inject(EngineMetrics) metrics: EngineMetrics) {
+    this.#metrics = metrics;
+  }
+
+  @Serve(SYSTEM_ROUTES.getMetrics)
+  async metrics(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
+    reply.type(this.#metrics.contentType);
+    return this.#metrics.text();
+  }
 }

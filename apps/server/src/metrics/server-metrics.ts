@@ -1,7 +1,43 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  histogram,
+  type MetricText,
+  ObservedMetric,
+  type Reading,
+  registerMetrics,
+  zeroCounter,
+} from '@millrace/foundation/metrics';
+import { Registry } from 'prom-client';
 import type { Draining } from '../http/draining.js';
 import type { Streams } from '../http/streams.js';
-import { METRICS, REQUEST_BUCKETS_MS } from './catalogue.js';
+
+/** Names and help texts of what the server counts of itself. */
+export const METRICS = {
+  requests: {
+    name: 'http_requests_total',
+    help: 'Requests, by method, id of the route and status; 499: the caller went before the answer.',
+  },
+  requestDuration: {
+    name: 'http_request_duration_ms',
+    help: 'How long answers took, in milliseconds, by id of the route; streams are not in it.',
+  },
+  requestsOpen: {
+    name: 'http_requests_open',
+    help: 'Requests that are being answered, streams too; those that need no key are not counted.',
+  },
+  streams: { name: 'sse_clients', help: 'Streams of events that are open.' },
+  streamsDropped: {
+    name: 'sse_clients_dropped_total',
+    help: 'Clients of streams that were dropped because they did not read.',
+  },
+  info: { name: 'millrace_info', help: 'Always 1; the labels tell what runs here.' },
+  chatTasks: { name: 'chat_tasks', help: 'Turns of chats in this process, by state.' },
+  chatLanes: { name: 'chat_lanes', help: 'Sessions of chats with a turn in this process.' },
+} as const;
+
+/** From one millisecond to longer than any budget; the longest budgets are 5 and 30 seconds. */
+export const REQUEST_BUCKETS_MS: readonly number[] = [
+  1, 2, 5, 10, 25, 50, 100, 200, 300, 500, 1_000, 2_500, 5_000, 10_000, 30_000,
+];
 
 /** What the metrics of a server look at. */
 export interface MeasuredServer {
@@ -26,44 +62,26 @@ export interface MeasuredRequest {
 const NO_ROUTE = 'none';
 const OTHER_METHOD = 'OTHER';
 
-/** What this server counts of itself. The engines add theirs to the same registry. */
+/** Metrics of the server itself. The engines register theirs in the same registry. */
 export class ServerMetrics {
   readonly registry = new Registry();
-  readonly #requests: Counter<'method' | 'route' | 'status'>;
-  readonly #durations: Histogram<'route'>;
+  readonly #requests = zeroCounter(METRICS.requests, ['method', 'route', 'status']);
+  readonly #durations = histogram(METRICS.requestDuration, REQUEST_BUCKETS_MS, ['route']);
 
   constructor({ draining, streams, version, role }: MeasuredServer) {
-    const registers = [this.registry];
-    this.#requests = new Counter({
-      ...METRICS.requests,
-      labelNames: ['method', 'route', 'status'],
-      registers,
-    });
-    this.#durations = new Histogram({
-      ...METRICS.requestDuration,
-      labelNames: ['route'],
-      buckets: [...REQUEST_BUCKETS_MS],
-      registers,
-    });
-    const gauge = (metric: { name: string; help: string }, read: () => number) =>
-      new Gauge({
-        ...metric,
-        registers,
-        collect() {
-          this.set(read());
-        },
-      });
-    gauge(METRICS.requestsOpen, () => draining.open);
-    gauge(METRICS.streams, () => streams.size);
-    new Counter({
-      ...METRICS.streamsDropped,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(streams.dropped);
-      },
-    });
-    new Gauge({ ...METRICS.info, labelNames: ['version', 'role'], registers }).set({ version, role }, 1);
+    registerMetrics(this.registry, [
+      this.#requests,
+      this.#durations,
+      processGauge(METRICS.requestsOpen, () => draining.open),
+      processGauge(METRICS.streams, () => streams.size),
+      new ObservedMetric({
+        ...METRICS.streamsDropped,
+        type: 'counter',
+        aggregator: 'sum',
+        read: () => streams.dropped,
+      }),
+      processGauge(METRICS.info, () => [{ value: 1, labels: { version, role } }]),
+    ]);
   }
 
   /** Counts a request. */
@@ -74,3 +92,7 @@ export class ServerMetrics {
     if (!isStream) this.#durations.observe({ route: route ?? NO_ROUTE }, ms);
   }
 }
+
+/** A gauge of this process: those of several processes add up. */
+export const processGauge = (text: MetricText, read: () => Reading): ObservedMetric =>
+  new ObservedMetric({ ...text, type: 'gauge', aggregator: 'sum', read });
