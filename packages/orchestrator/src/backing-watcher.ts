@@ -1,4 +1,4 @@
-import { Repeating } from '@millrace/foundation';
+import { type Loop, loop } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
 import type { OrchestratorEvents } from './events.js';
 import { fitOutcome } from './fit-outcome.js';
@@ -11,57 +11,37 @@ import { endingOf } from './rules/judge-outcome.js';
 import { isTerminal } from './states.js';
 import type { Waits } from './waits.js';
 
-const LOOKED_AT_ONCE = 200;
+const LOOK_LIMIT = 200;
 
 /**
- * Ends operations when the work behind them has ended. Hints make it quick; looking at all of them from time to time makes it certain.
+ * Ends operations when their backing has ended. Notifications make it quick. A periodic check of all backed operations makes
+ * it certain.
  */
 export class BackingWatcher {
   readonly #options: ResolvedOrchestratorOptions;
   readonly #events: OrchestratorEvents;
   readonly #waits: Waits;
-  readonly #looking: Repeating;
-  /** Told when an operation became due again. */
+  /** Checks all backed operations. */
+  readonly loop: Loop;
+  /** Called when an operation became due again. */
   onDropped: () => void = () => {};
 
   constructor(options: ResolvedOrchestratorOptions, events: OrchestratorEvents, waits: Waits) {
     this.#options = options;
     this.#events = events;
     this.#waits = waits;
-    const { clock, rng, logger, watchIntervalMs } = options;
-    this.#looking = new Repeating(
-      {
-        clock,
-        rng,
-        logger,
-        what: 'Looking at the work behind operations',
-        everyMs: watchIntervalMs,
-        unref: true,
-      },
-      () => this.#lookAtAll(),
-    );
-  }
-
-  /** Begins to look. */
-  start(): void {
-    if (this.#options.executor.backings?.size) this.#looking.start();
-  }
-
-  /** Ends the looking. */
-  stop(): Promise<void> {
-    return this.#looking.stop();
+    const look = () => this.#lookAtAll();
+    this.loop = loop(options, 'Check backed operations', options.watchIntervalMs, look, { unref: true });
   }
 
   /**
-   * A hint that the work behind an operation has ended.
-   * @param opId - the operation, if it is one.
+   * Ends an operation after a notification that its backing has ended.
+   * @param opId - may be unknown.
    */
   settled(opId: OpId, outcome: Outcome): void {
     this.#end(opId, endingOf(this.#fitted(outcome))).catch((error: unknown) => {
-      this.#options.logger.debug(
-        { opId, reason: String(error) },
-        'An end will be written with the next look',
-      );
+      const fields = { opId, reason: String(error) };
+      this.#options.logger.debug(fields, 'End of a backing not stored; the next check stores it');
     });
   }
 
@@ -71,8 +51,8 @@ export class BackingWatcher {
       try {
         await this.#lookAt(kind, port);
       } catch (error) {
-        // A part that is away must not keep the operations of the others waiting.
-        logger.warn({ kind, reason: String(error) }, 'The work behind operations could not be looked at');
+        // An unavailable backing must not block the operations of the others.
+        logger.warn({ kind, reason: String(error) }, 'Backings not checked, will retry');
       }
     }
   }
@@ -80,14 +60,14 @@ export class BackingWatcher {
   async #lookAt(kind: string, port: BackingPort): Promise<void> {
     const { store } = this.#options;
     for (let after: OpId | undefined; ; ) {
-      const operations = await store.repairs.backed(kind, after, LOOKED_AT_ONCE);
+      const operations = await store.repairs.backed(kind, after, LOOK_LIMIT);
       if (operations.length === 0) return;
       const looks = await port.look(operations);
       for (const operation of operations) {
         const look = looks.get(operation.opId);
         if (look) await this.#follow(operation, look);
       }
-      if (operations.length < LOOKED_AT_ONCE) return;
+      if (operations.length < LOOK_LIMIT) return;
       after = operations.at(-1)?.opId;
     }
   }
@@ -98,7 +78,7 @@ export class BackingWatcher {
     if (look.kind === 'gone') await this.#lost(operation, backing.kind);
   }
 
-  /** Work that is gone is handed over again where that does no harm. */
+  /** Submits work that is gone again if its route is idempotent. Otherwise the operation fails. */
   async #lost(operation: BackedOperation, kind: string): Promise<void> {
     const { store } = this.#options;
     const { opId } = operation;
@@ -114,7 +94,7 @@ export class BackingWatcher {
     await this.#end(opId, endingOf(Outcome.fail(error.code, error.message)), 'watcher');
   }
 
-  /** A route that a release has taken away is known to instances of the release before, if to anybody. */
+  /** Returns `'unknown'` for a route that a release has removed: instances of the release before may still know it. */
   #traits({ domain, eventType }: BackedOperation): RouteTraits | 'unknown' | undefined {
     try {
       return this.#options.executor.traits?.({ domain, eventType });

@@ -1,45 +1,43 @@
-import { Repeating } from '@millrace/foundation';
+import { type Loop, loop } from '@millrace/foundation';
 import type { Operation } from './model.js';
 import type { OpId } from './op-id.js';
 import type { OrchestratorParts } from './parts.js';
 import { operationFields } from './rules/log-fields.js';
 import { isTerminal } from './states.js';
 
-const FINALIZED_AT_ONCE = 100;
+const FINALIZE_LIMIT = 100;
 
 /**
- * Makes outcomes final that were written ahead: of cancelled operations with work behind them. The work is told first, so that a cancellation
- * is never half done, whoever dies in between.
+ * Finalizes cancelled operations that have a backing: their outcome is stored ahead. The backing is cancelled first, so that
+ * a cancellation is never half done if this instance dies in between.
  */
 export class Finalizer {
   readonly #parts: OrchestratorParts;
-  readonly #finalizing: Repeating;
+  readonly #loop: Loop;
   #isStopped = false;
 
   constructor(parts: OrchestratorParts) {
     this.#parts = parts;
-    const { clock, rng, logger, finalizerIntervalMs } = parts.options;
-    this.#finalizing = new Repeating(
-      { clock, rng, logger, what: 'Making outcomes final', everyMs: finalizerIntervalMs, unref: true },
-      () => this.#finalizeAll(),
-    );
+    const { options } = parts;
+    const finalize = () => this.#finalizeAll();
+    this.#loop = loop(options, 'Finalize cancelled operations', options.finalizerIntervalMs, finalize, {
+      unref: true,
+    });
   }
 
-  /** Begins. */
   start(): void {
     this.#isStopped = false;
-    this.#finalizing.start();
+    this.#loop.start();
   }
 
-  /** Ends. */
   stop(): Promise<void> {
     this.#isStopped = true;
-    return this.#finalizing.stop();
+    return this.#loop.stop();
   }
 
   /**
-   * Tells the work behind an operation to end, then makes its outcome final. May be repeated.
-   * @returns the operation afterwards; undefined when this instance does not know its kind of work.
+   * Cancels the backing of an operation, then finalizes its outcome. Safe to repeat.
+   * @returns the operation afterwards, or undefined if this instance has no adapter for its backing.
    */
   async finalize(operation: Operation): Promise<Operation | undefined> {
     const { options, events, waits } = this.#parts;
@@ -60,19 +58,19 @@ export class Finalizer {
     return answer.operation;
   }
 
-  /** To the end of the list: those that cannot be finished yet stay in it, and must not keep the others waiting. */
+  /** Reads the list to its end: operations that cannot be finalized yet stay in it and must not block the others. */
   async #finalizeAll(): Promise<void> {
     const { repairs } = this.#parts.options.store;
     for (let after: OpId | undefined; ; ) {
-      const operations = await repairs.ahead(FINALIZED_AT_ONCE, after);
+      const operations = await repairs.ahead(FINALIZE_LIMIT, after);
       for (const operation of operations) {
-        // The next one may wait long for a part that is away; another instance goes on.
+        // The next one may wait long for an unavailable backing. Another instance continues.
         if (this.#isStopped) return;
         await this.#tryOne(operation);
       }
       const last = operations.at(-1)?.opId;
-      // The same page again: a store of somebody's own that does not know `after`.
-      if (operations.length < FINALIZED_AT_ONCE || last === after) return;
+      // A custom store that ignores `after` returns the same page again.
+      if (operations.length < FINALIZE_LIMIT || last === after) return;
       after = last;
     }
   }
@@ -85,10 +83,8 @@ export class Finalizer {
       if (after && isTerminal(after.state))
         events.emit('repaired', { by: 'finalizer', opId, became: after.state });
     } catch (error) {
-      options.logger.warn(
-        { ...operationFields(operation), reason: String(error) },
-        'An outcome could not be made final yet',
-      );
+      const fields = { ...operationFields(operation), reason: String(error) };
+      options.logger.warn(fields, 'Cancelled operation not finalized, will retry');
     }
   }
 }

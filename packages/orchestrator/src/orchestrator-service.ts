@@ -1,10 +1,12 @@
 import {
   type CancelTimer,
   Lifecycle,
+  type Loop,
   type Service,
   type ServiceState,
   withDeadline,
 } from '@millrace/foundation';
+import { prunerOf, reaperOf } from './chores.js';
 import type { OrchestratorEvents } from './events.js';
 import { Finalizer } from './finalizer.js';
 import { InlineFastPathRunner } from './inline-fast-path-runner.js';
@@ -14,9 +16,7 @@ import { Operations } from './operations.js';
 import type { OrchestratorOptions, ResolvedOrchestratorOptions } from './options.js';
 import type { Orchestrator, SubmitOptions } from './orchestrator.js';
 import { type OrchestratorParts, openParts } from './parts.js';
-import { Pruner } from './pruner.js';
 import { QueueWorkerRunner } from './queue-worker-runner.js';
-import { Reaper } from './reaper.js';
 
 /**
  * The front door with all that stands behind it: takes commands, tries again what failed, repairs what an instance left behind when it died.
@@ -29,9 +29,8 @@ export class OrchestratorService implements Orchestrator, Service {
   readonly #parts: OrchestratorParts;
   readonly #runner: InlineFastPathRunner;
   readonly #worker: QueueWorkerRunner;
-  readonly #finalizer: Finalizer;
-  readonly #reaper: Reaper;
-  readonly #pruner: Pruner;
+  /** In the order in which they start. */
+  readonly #chores: readonly Pick<Loop, 'start' | 'stop'>[];
   readonly #lifecycle: Lifecycle;
   #dueTimer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
 
@@ -46,12 +45,18 @@ export class OrchestratorService implements Orchestrator, Service {
     this.events = parts.events;
     this.#runner = new InlineFastPathRunner(options, parts);
     this.#worker = new QueueWorkerRunner(parts);
-    this.#finalizer = new Finalizer(parts);
-    this.#reaper = new Reaper(parts, () => this.#worker.wake());
-    this.#pruner = new Pruner(parts.options);
-    this.operations = new Operations(parts, this.#finalizer);
+    const finalizer = new Finalizer(parts);
+    const { retentionMs, executor, worker } = parts.options;
+    this.#chores = [
+      reaperOf(parts, () => this.#worker.loop.trigger()),
+      finalizer,
+      ...(retentionMs > 0 ? [prunerOf(parts.options)] : []),
+      ...(executor.backings?.size ? [parts.watcher.loop] : []),
+      ...(worker.enabled ? [this.#worker.loop] : []),
+    ];
+    this.operations = new Operations(parts, finalizer);
     parts.onDue = (delayMs) => this.#wakeIn(delayMs);
-    parts.watcher.onDropped = () => this.#worker.wake();
+    parts.watcher.onDropped = () => this.#worker.loop.trigger();
     this.#lifecycle = new Lifecycle('The orchestrator', {
       start: () => this.#start(),
       stop: () => this.#stop(),
@@ -89,26 +94,16 @@ export class OrchestratorService implements Orchestrator, Service {
 
   async #start(): Promise<void> {
     await this.options.store.start();
-    this.#reaper.start();
-    this.#finalizer.start();
-    this.#pruner.start();
-    this.#parts.watcher.start();
-    if (this.options.worker.enabled) this.#worker.start();
+    for (const chore of this.#chores) chore.start();
   }
 
   async #stop(): Promise<void> {
     const { clock, gracePeriodMs, store } = this.options;
     this.#dueTimer?.cancel();
-    const loops = Promise.allSettled([
-      this.#worker.stop(),
-      this.#reaper.stop(),
-      this.#finalizer.stop(),
-      this.#pruner.stop(),
-      this.#parts.watcher.stop(),
-    ]);
+    const chores = Promise.allSettled(this.#chores.map((chore) => chore.stop()));
     await this.#parts.stop();
-    // Whatever the store does: what a loop has not finished, another instance does.
-    const rest = loops.then(() => store.stop());
+    // The stop must not wait for the store. Another instance does what a chore has not finished.
+    const rest = chores.then(() => store.stop());
     await withDeadline(clock, Math.max(gracePeriodMs * REST_SHARE, REST_MIN_MS), rest);
   }
 
@@ -123,7 +118,7 @@ export class OrchestratorService implements Orchestrator, Service {
       delayMs,
       () => {
         this.#dueTimer = undefined;
-        this.#worker.wake();
+        this.#worker.loop.trigger();
       },
       { unref: true },
     );

@@ -1,40 +1,19 @@
-import { Repeating } from '@millrace/foundation';
+import { type Loop, loop } from '@millrace/foundation';
 import type { OrchestratorParts } from './parts.js';
 
 /**
- * Runs operations without an owner whose next try is due: retries, and what an instance that died has left. Looks from time to time, and as soon as
- * something becomes due here.
+ * Claims and runs due operations that have no owner: retries, and those of instances that died.
  */
 export class QueueWorkerRunner {
   readonly #parts: OrchestratorParts;
-  readonly #looking: Repeating;
+  /** Polls for due operations. Trigger it when one becomes due. What it began runs on after its stop. */
+  readonly loop: Loop;
   #running = 0;
-  #stopped = true;
 
   constructor(parts: OrchestratorParts) {
     this.#parts = parts;
-    const { clock, rng, logger, worker } = parts.options;
-    this.#looking = new Repeating(
-      { clock, rng, logger, what: 'Looking for operations', everyMs: worker.pollIntervalMs },
-      () => this.#claim(),
-    );
-  }
-
-  /** Begins to look for operations. */
-  start(): void {
-    this.#stopped = false;
-    this.#looking.start();
-  }
-
-  /** Looks now. */
-  wake(): void {
-    this.#looking.now();
-  }
-
-  /** Takes no more; what runs is ended with the other tries of this instance. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#looking.stop();
+    const { options } = parts;
+    this.loop = loop(options, 'Claim due operations', options.worker.pollIntervalMs, () => this.#claim());
   }
 
   async #claim(): Promise<void> {
@@ -49,13 +28,13 @@ export class QueueWorkerRunner {
       events.emit('repaired', { by: 'runner', opId: operation.opId, became: `try ${operation.attempt}` });
       attempts.begin(operation, () => this.#ended());
     }
-    // As many as asked for: there may be more.
-    if (claimed.length === limit && this.#running < worker.concurrency && !this.#stopped) this.#looking.now();
+    // A full batch: there may be more.
+    if (claimed.length === limit && this.#running < worker.concurrency) this.loop.trigger();
   }
 
   #ended(): void {
     const wasFull = this.#running >= this.#parts.options.worker.concurrency;
     this.#running--;
-    if (wasFull && !this.#stopped) this.#looking.now();
+    if (wasFull) this.loop.trigger();
   }
 }

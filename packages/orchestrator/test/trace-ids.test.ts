@@ -41,10 +41,7 @@ describe('the trace of an operation in the log', () => {
     await other.service.operations.cancel(opId);
     const about = world.lines.filter(({ fields }) => fields.opId === opId);
     expect(about.map(({ message }) => message)).toEqual(
-      expect.arrayContaining([
-        'An operation was freed of an instance that fell silent',
-        'Operation cancelled',
-      ]),
+      expect.arrayContaining(['Lease of an operation expired', 'Operation cancelled']),
     );
     for (const { fields } of about) expect(fields).toMatchObject({ traceId: TRACE });
     frozen.thaw();
