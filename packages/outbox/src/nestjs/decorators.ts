@@ -1,5 +1,5 @@
+import { optionInvalid } from '@millrace/foundation';
 import type { TaskRun } from '../rules/task-settings.js';
-import { optionInvalid } from './options.js';
 
 /** A decorator for methods that run tasks, under standard and under legacy (`experimentalDecorators`) rules. */
 export interface OutboxTaskDecorator {

@@ -1,9 +1,9 @@
+import { optionInvalid } from '@millrace/foundation';
 import { Inject } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import type { TaskContext } from '../define-dag.js';
 import type { TaskRun } from '../rules/task-settings.js';
 import { type MarkedMethod, markedMethods, type TaskMark } from './decorators.js';
-import { optionInvalid } from './options.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 

@@ -12,10 +12,10 @@ export { DagRegistry } from '../registry.js';
 export { Schedules } from '../schedules.js';
 export { OutboxTask, type OutboxTaskDecorator } from './decorators.js';
 export { OutboxModule } from './module.js';
-export type { DatabaseSource } from './open-database.js';
-export type {
-  OutboxModuleAsyncOptions,
-  OutboxModuleOptions,
-  OutboxOptionsFactory,
+export {
+  type DatabaseSource,
+  OUTBOX_DATABASE,
+  type OutboxModuleAsyncOptions,
+  type OutboxModuleOptions,
+  type OutboxOptionsFactory,
 } from './options.js';
-export { OUTBOX_DATABASE } from './tokens.js';

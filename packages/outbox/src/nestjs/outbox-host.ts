@@ -5,8 +5,7 @@ import { Outbox } from '../outbox.js';
 import { quoted } from '../rules/name-problem.js';
 import { dagInvalid } from '../rules/validate-dag.js';
 import type { FoundTask } from './discovery.js';
-import { databaseOf } from './open-database.js';
-import type { CheckedModuleOptions } from './options.js';
+import { type CheckedModuleOptions, databaseOf } from './options.js';
 
 /** The outbox of an application, its database, and their life. */
 export class OutboxHost {
