@@ -18,7 +18,7 @@ export { type OpenResources, openResources, requireNoLeaks, settledResources } f
 export { type PgliteFolder, pgliteFolder, SHORT_LIVED_PGLITE } from './pglite.js';
 export { type PostgresServer, type PostgresServerOptions, startPostgres } from './postgres-server.js';
 export type { PrivateServer } from './private-server.js';
-export { isProcessGone } from './process-table.js';
+export { isProcessGone } from './processes.js';
 export { type LogLine, recordingLogger } from './recording-logger.js';
 export { type RedisCluster, type RedisClusterOptions, startRedisCluster } from './redis-cluster.js';
 export { type RedisServer, type RedisServerOptions, startRedis } from './redis-server.js';

@@ -1,26 +1,30 @@
-import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { atProcessEnd } from './process-end.js';
-import { isProcessGone, listProcesses, readProcess, workingDirectory } from './process-table.js';
-import { killTree } from './process-tree.js';
-import { removeOrphanedSharedMemory } from './shared-memory.js';
+import {
+  atProcessEnd,
+  isProcessGone,
+  killTree,
+  listProcesses,
+  readProcess,
+  workingDirectory,
+} from './processes.js';
 
 /** A temporary folder that belongs to this process. */
 export interface OwnedFolder {
   readonly path: string;
-  /** Removes the folder and all in it; a second call does nothing. */
+  /** Removes the folder and its content. A second call does nothing. */
   remove(): void;
 }
 
-// millrace-<owner's pid>-<owner's start time>-<pid namespace>-<six random characters>. The start time unmasks a
+// millrace-<owner's pid>-<owner's start time>-<pid namespace>-<six random characters>. The start time reveals a
 // reused pid. The namespace keeps containers that share one temporary folder from sweeping each other's servers.
 const NAME = /^millrace-(\d+)-([0-9a-z]+)-([0-9a-z]+)-\w{6}$/;
 
 /**
- * Makes a temporary folder that goes when it is removed, when this process ends, or, after a SIGKILL, at the next
- * start of any process that uses the kit.
- * @returns the folder.
+ * Creates a temporary folder. It is removed by `remove()`, by the end of this process or, after a SIGKILL, by the next
+ * call in any process.
  */
 export function createOwnedFolder(): OwnedFolder {
   sweepAbandonedFolders();
@@ -35,9 +39,8 @@ export function createOwnedFolder(): OwnedFolder {
 }
 
 /**
- * Removes the folders of processes that ended without doing so, and ends what still runs in them: a backend that
- * was frozen when its runner got SIGKILL never wakes to notice.
- * @returns the paths removed.
+ * Removes the folders of processes that ended without doing so, and kills what still runs in them: a backend that
+ * was frozen when its runner got SIGKILL. Returns the removed paths.
  */
 export function sweepAbandonedFolders(parent: string = tmpdir()): string[] {
   const abandoned = readdirSync(parent)
@@ -50,7 +53,7 @@ export function sweepAbandonedFolders(parent: string = tmpdir()): string[] {
       removeFolder(path);
       return true;
     } catch {
-      return false; // Another user's folder: theirs to sweep.
+      return false; // It belongs to another user.
     }
   });
 }
@@ -62,7 +65,7 @@ function isAbandoned(name: string): boolean {
 }
 
 function killStragglers(folders: readonly string[]): void {
-  // Servers work inside their folder and, spawned detached, have no terminal; a person's shell in there has one.
+  // Servers run detached, without a terminal. A person's shell in the folder has one.
   for (const { pid, hasTerminal } of listProcesses()) {
     if (hasTerminal || pid === process.pid) continue;
     const cwd = workingDirectory(pid);
@@ -71,8 +74,30 @@ function killStragglers(folders: readonly string[]): void {
 }
 
 function removeFolder(path: string): void {
-  removeOrphanedSharedMemory(join(path, 'data'));
+  removeSharedMemory(join(path, 'data'));
   rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+}
+
+/**
+ * Removes the System V segment that a killed PostgreSQL leaves behind. Linux allows 4,096, and each SIGKILL leaks one.
+ * A segment goes only if nothing is attached to it and its key, id and creator match the lock file of the data folder:
+ * after a reboot another server may have the same id.
+ */
+function removeSharedMemory(dataFolder: string): void {
+  try {
+    const lock = readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8').split('\n');
+    const [key, id = ''] = (lock[6] ?? '').trim().split(/\s+/);
+    const isOrphan = readFileSync('/proc/sysvipc/shm', 'utf8')
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/))
+      // key shmid perms size cpid lpid nattch …
+      .some(
+        ([k, i, , , creator, , attached]) => k === key && i === id && creator === lock[0] && attached === '0',
+      );
+    if (isOrphan) execFileSync('ipcrm', ['-m', id], { stdio: 'ignore' });
+  } catch {
+    // No lock file: the server stopped normally and removed its segment. No /proc or ipcrm: the segment stays.
+  }
 }
 
 function pidNamespace(): string {

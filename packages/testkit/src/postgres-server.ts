@@ -6,8 +6,8 @@ import { findServerBinaries } from '../server-binaries.mjs';
 import { findBinary } from './find-binary.js';
 import { copyFolder, keptTemplate } from './kept-template.js';
 import { createOwnedFolder } from './owned-folder.js';
-import { spawnOwned } from './owned-process.js';
 import { HOST, type PrivateServer, ServerLife } from './private-server.js';
+import { type Identity, spawnOwned } from './processes.js';
 
 /** How a private PostgreSQL differs from the default one. */
 export interface PostgresServerOptions {
@@ -23,11 +23,6 @@ export interface PostgresServerOptions {
 export interface PostgresServer extends PrivateServer {
   /** Ends the server with SIGQUIT, as a crash would; the data stays for `restart`, which recovers it. */
   stopImmediate(): Promise<void>;
-}
-
-interface Identity {
-  readonly uid: number;
-  readonly gid: number;
 }
 
 const PROBE_TIMEOUT_MS = 500;

@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './free-port.js';
 import type { OwnedFolder } from './owned-folder.js';
-import { type OwnedProcess, spawnOwned } from './owned-process.js';
-import { freezeTree, thawTree } from './process-tree.js';
+import { freezeTree, type Identity, type OwnedProcess, spawnOwned, thawTree } from './processes.js';
 
 /**
  * A server of the kit's own, reachable by nobody else and gone with this process.
@@ -40,7 +39,7 @@ export interface ServerRecipe {
   readonly folder: OwnedFolder;
   readonly dir: string;
   readonly port?: number | undefined;
-  readonly identity?: { readonly uid: number; readonly gid: number } | undefined;
+  readonly identity?: Identity | undefined;
   readonly stopSignal: NodeJS.Signals;
   command(port: number): { readonly file: string; readonly args: readonly string[] };
   url(port: number): string;

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { listProcesses, workingDirectory } from '../src/process-table.js';
+import { listProcesses, workingDirectory } from '../src/processes.js';
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { leakCheck } from '../src/leak-check.js';
 import { type PostgresServer, type PostgresServerOptions, startPostgres } from '../src/postgres-server.js';
-import { isProcessGone, readProcess } from '../src/process-table.js';
+import { isProcessGone, readProcess } from '../src/processes.js';
 import { processesIn } from './child-programs.js';
 
 leakCheck();

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { leakCheck } from '../src/leak-check.js';
-import { isProcessGone } from '../src/process-table.js';
+import { isProcessGone } from '../src/processes.js';
 import { type RedisCluster, startRedisCluster } from '../src/redis-cluster.js';
 import type { RedisServer } from '../src/redis-server.js';
 import { until } from '../src/until.js';

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { describe, expect, it, vi } from 'vitest';
 import { freePort } from '../src/free-port.js';
 import { leakCheck } from '../src/leak-check.js';
-import { isProcessGone, readProcess } from '../src/process-table.js';
+import { isProcessGone, readProcess } from '../src/processes.js';
 import { type RedisServer, startRedis } from '../src/redis-server.js';
 import { until } from '../src/until.js';
 

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isProcessGone, listProcesses } from '../src/process-table.js';
+import { isProcessGone, listProcesses } from '../src/processes.js';
 import { until } from '../src/until.js';
 import { buildDist, type Child, fixture, serveProgram, startProgram } from './child-programs.js';
 

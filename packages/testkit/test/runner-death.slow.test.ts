@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sweepAbandonedFolders } from '../src/owned-folder.js';
-import { isProcessGone } from '../src/process-table.js';
+import { isProcessGone } from '../src/processes.js';
 import { until } from '../src/until.js';
 import { buildDist, type Child, fixture, processesIn, startProgram } from './child-programs.js';
 
