@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import v8 from '@vitest/coverage-v8';
 import type { CoverageProviderModule } from 'vitest/node';
 
-const DONE = 'MILLRACE_COVERAGE_DONE';
-const FILES = 'MILLRACE_COVERAGE_FILES';
-const WORKERS = 'MILLRACE_COVERAGE_WORKERS';
+// Servers that tests start refuse unknown variables that begin with MILLRACE_.
+const DONE = 'VITEST_COVERAGE_DONE';
+const FILES = 'VITEST_COVERAGE_FILES';
+const WORKERS = 'VITEST_COVERAGE_WORKERS';
 
 /** Tells workers that start later how many test files there are, how many run at once, and the file that grows by a byte with each that is done. */
 export function expectFiles(files: number, workers: number): void {

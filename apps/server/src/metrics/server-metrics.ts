@@ -35,7 +35,7 @@ export const METRICS = {
 } as const;
 
 /** From one millisecond to longer than any budget; the longest budgets are 5 and 30 seconds. */
-export const REQUEST_BUCKETS_MS: readonly number[] = [
+const REQUEST_BUCKETS_MS: readonly number[] = [
   1, 2, 5, 10, 25, 50, 100, 200, 300, 500, 1_000, 2_500, 5_000, 10_000, 30_000,
 ];
 
