@@ -1,6 +1,5 @@
 /**
  * Waits; ends early when nobody waits any more.
- * @param ms - how long.
  */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -46,7 +46,6 @@ export function percentText(value: number | null | undefined): string {
 
 /**
  * `1 job`, `2 jobs`.
- * @param count - how many.
  * @param many - the plural where it is not one with an s.
  */
 export const counted = (count: number, one: string, many = `${one}s`): string =>

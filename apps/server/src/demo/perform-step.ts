@@ -48,7 +48,6 @@ export async function performStep(
 
 /**
  * Jobs of a group of the demo, all alike.
- * @param count - how many.
  */
 export const jobsOfGroup = (count: number, processorType: string, payload: object): JobInput[] =>
   Array.from({ length: count }, (_, n) => ({ id: `job-${n + 1}`, processorType, payload }));

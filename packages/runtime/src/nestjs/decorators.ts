@@ -32,7 +32,7 @@ const OWNER = '@QueueWorker';
  * Makes a method of a provider or controller the handler of a queue: the application starts a Worker for it.
  * The method is called on the instance that Nest made; a method may stand under several queues.
  * @param queue - the queue's name in the options of RuntimeModule.
- * @param config - see WorkerConfig; `name` is `Class.method` unless given.
+ * @param config - options of the Worker; `name` is `Class.method` by default.
  * @returns a method decorator.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */

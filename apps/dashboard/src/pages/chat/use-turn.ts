@@ -7,7 +7,7 @@ const NOBODY = { subscribe: () => () => {}, progress: () => UNHEARD };
 
 /**
  * How far a turn is, word by word.
- * @param taskId - which; undefined: none runs.
+ * @param taskId - undefined: no turn runs.
  * @param onEnd - told once when it is over.
  */
 export function useTurn(

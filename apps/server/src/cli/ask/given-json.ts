@@ -9,8 +9,7 @@ import type { Asking } from './asking.js';
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Reads JSON from a file, or from standard input.
- * @param asking - see Asking. The command ends with a usage error when there is no JSON.
+ * Reads JSON from a file, or from standard input. Ends the command with a usage error if there is none.
  * @param file - relative to the working directory; `-` is standard input.
  */
 export async function givenJson(asking: Asking, file: string): Promise<unknown> {

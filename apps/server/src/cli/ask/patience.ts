@@ -75,7 +75,6 @@ export class Patience {
 
   /**
    * Waits between two looks, at most until the time is up.
-   * @param ms - how long.
    * @throws the signal's reason when the user interrupts.
    */
   async pause(ms: number): Promise<void> {

@@ -9,8 +9,8 @@ const BUDGET_MS = 5_000;
 const REFUSALS: readonly number[] = [429, 503];
 
 /**
- * Measures how fast operations that do nothing are answered.
- * @param measuring - see Measuring; its client must not repeat requests, which would be measured as one.
+ * Measures the latency of operations that do nothing.
+ * @param measuring - its client must not retry: a request and its retries would count as one.
  * @throws ProblemError, what `fetch` throws, the reason of the signal.
  */
 export async function measureOperations(

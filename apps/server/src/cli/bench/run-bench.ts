@@ -10,9 +10,9 @@ import { measureOperations } from './measure-operations.js';
 import { showBench } from './show-bench.js';
 
 /**
- * Measures jobs and operations on some server and prints what came of it.
- * @param size - see BenchSize; 0 leaves a part out.
- * @throws MillraceError, ProblemError: it could not be measured.
+ * Measures jobs and operations on a server and prints the results.
+ * @param size - 0 skips a part.
+ * @throws MillraceError, ProblemError if a measurement fails.
  */
 export async function runBench(asking: Asking, size: BenchSize): Promise<undefined> {
   await using server = await someServer(asking);

@@ -2,7 +2,6 @@ const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
 
 /**
  * A number of bytes in its largest unit: `1.5 GB`.
- * @param count - how many.
  */
 export function bytes(count: number): string {
   const unit = Math.min(

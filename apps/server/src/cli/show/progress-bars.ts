@@ -53,10 +53,7 @@ export class ProgressBars implements Disposable {
     return this.#multi !== undefined;
   }
 
-  /**
-   * Shows a bar, or how far it is now.
-   * @param state - see BarState; the label and the note are made safe here.
-   */
+  /** Adds a bar or updates it. Removes control characters from the label and the note. */
   set(id: string, { label, done, total, note }: BarState): void {
     if (!this.#multi) return;
     this.#isDrawn = true;

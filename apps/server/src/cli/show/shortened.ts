@@ -8,8 +8,6 @@ export const shortened = (text: string, most: number): string =>
 
 /**
  * A number of things in words: `1 job`, `1,200 jobs`.
- * @param count - how many.
- * @param one - what one of them is called.
  * @param many - what several are called, where that is not only an s more.
  */
 export const things = (count: number, one: string, many = `${one}s`): string =>

@@ -24,8 +24,7 @@ export interface JobLines extends AsyncDisposable {
 }
 
 /**
- * Opens a file of jobs, or standard input.
- * @param asking - see Asking. The command ends with a usage error when there is no such file.
+ * Opens a file of jobs, or standard input. Ends the command with a usage error if the file is missing.
  * @param file - relative to the working directory; `-` is standard input.
  */
 export async function readLines({ command, surroundings }: Asking, file: string): Promise<JobLines> {
@@ -55,7 +54,6 @@ export async function readLines({ command, surroundings }: Asking, file: string)
 
 /**
  * The same job, many times.
- * @param count - how many.
  */
 export function madeLines(job: object, count: number): JobLines {
   const line = `${JSON.stringify(job)}\n`;

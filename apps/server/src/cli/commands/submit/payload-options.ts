@@ -22,9 +22,6 @@ export const payloadOptions = (command: Command): Command =>
     )
     .option('--payload-file <file>', 'The same from a file, - for standard input.');
 
-/**
- * The payload that was given; undefined for none.
- * @param asking - see Asking. The command ends with a usage error where the file has no JSON.
- */
+/** Returns the payload of `--payload` or `--payload-file`. Ends the command with a usage error if the file has no JSON. */
 export const givenPayload = async (asking: Asking, options: PayloadOptions): Promise<unknown> =>
   options.payloadFile === undefined ? options.payload?.value : givenJson(asking, options.payloadFile);

@@ -27,9 +27,9 @@ const BYTES_PER_MB = 1_000_000;
 const BAR_BYTES_MIN = BYTES_PER_MB;
 
 /**
- * Sends a group and its jobs while they are read, with a bar where somebody can see it.
- * @param asking - see Asking. The command ends with a usage error when the jobs cannot be read.
- * @throws AdvisedError with how to go on; ProblemError when nothing was stored.
+ * Sends a group and its jobs while it reads them, with a progress bar on a terminal. Ends the command with a usage error
+ * if the jobs cannot be read.
+ * @throws AdvisedError with the next step; ProblemError if nothing was stored.
  */
 export async function sendGroup(asking: Asking, sent: SentGroup): Promise<ResponseOf<'submitGroup'>> {
   const { client, signal, command, printer } = asking;
