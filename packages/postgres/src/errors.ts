@@ -105,7 +105,7 @@ export const ERRORS = defineErrors('postgres', {
   },
   SCHEMA_NEWER: {
     message:
-      'Schema {schema} has the breaking migration {found} of {package}, which this release does not know; run the newer release',
+      'Schema {schema} has the breaking migration {found} of {package}, which this release does not know; run the newer release everywhere',
     status: 503,
     retryable: false,
   },
