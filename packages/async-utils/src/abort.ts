@@ -1,8 +1,8 @@
 import { AbortError } from './errors.js';
 
 /** The AbortError for a signal that has aborted: same message everywhere, the signal's reason kept as the cause. */
-export const abortError = (signal: AbortSignal): AbortError =>
-  new AbortError('The operation was aborted', { cause: signal.reason });
+export const abortError = (signal: AbortSignal, errors?: readonly unknown[]): AbortError =>
+  new AbortError('The operation was aborted', { cause: signal.reason, errors });
 
 /** Throws when the signal has already aborted, or is none (a controller given in its place is a common slip). */
 export function refuseAborted(signal: AbortSignal | undefined): void {

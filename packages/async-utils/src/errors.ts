@@ -36,9 +36,12 @@ export class AbortError extends Error {
   override readonly name = 'AbortError';
   /** Stable code: `ABORTED`. */
   readonly code = 'ABORTED';
+  /** Errors of the attempts that `retry` made before the abort, in order. Empty outside of `retry`. */
+  readonly errors: readonly unknown[];
 
-  constructor(message = 'Aborted', options?: ErrorOptions) {
+  constructor(message = 'Aborted', options: ErrorOptions & { errors?: readonly unknown[] | undefined } = {}) {
     super(message, options);
+    this.errors = options.errors ?? [];
   }
 }
 

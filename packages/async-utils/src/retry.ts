@@ -64,7 +64,7 @@ async function tries<T>(
     try {
       return await (signal ? abortable(() => fn(context), signal) : fn(context));
     } catch (error) {
-      if (signal?.aborted) throw abortError(signal);
+      if (signal?.aborted) throw abortError(signal, errors);
       if (isAbortError(error) || (shouldRetry && !(await shouldRetry(error, attempt)))) throw error;
       errors ??= [];
       errors.push(error);
@@ -72,7 +72,11 @@ async function tries<T>(
       const delayMs = askedDelay(error) ?? jittered(backoff(attempt, error), jitter);
       checkMs('the delay given by backoff', delayMs, { cause: error });
       tell(onRetry, { attempt, error, delayMs });
-      await wait(delayMs, { signal });
+      try {
+        await wait(delayMs, { signal });
+      } catch {
+        throw abortError(signal as AbortSignal, errors);
+      }
     }
   }
 }

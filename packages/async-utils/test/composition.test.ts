@@ -189,24 +189,32 @@ describe('a signal everywhere', () => {
     expect(fn).not.toHaveBeenCalled();
   });
 
-  it('async-utils FR-023: aborting during retry gives AbortError at once, in a try and in a delay', async () => {
-    for (const [fn, at] of [
-      [() => new Promise<never>(() => {}), 10],
-      [() => Promise.reject(new Error('busy')), 50],
-    ] as const) {
+  it.each([
+    ['in the first attempt', 10, 0, 1],
+    ['in a delay', 150, 1, 1],
+    ['in a later attempt', 250, 1, 2],
+  ])(
+    'async-utils FR-023: aborting retry %s gives AbortError at once, with the errors so far',
+    async (_, at, failed, attempts) => {
       const controller = new AbortController();
-      const seen = vi.fn(fn);
+      const seen = vi.fn(({ attempt }: { attempt: number }) =>
+        attempt <= failed
+          ? wait(100).then(() => Promise.reject(new Error('busy')))
+          : new Promise<never>(() => {}),
+      );
       const onError = vi.fn();
       const result = outcome(retry(seen, { signal: controller.signal, onError }));
       await vi.advanceTimersByTimeAsync(at);
       controller.abort(new Error('reason'));
       const { error } = await result;
       expect(error).toBeInstanceOf(AbortError);
-      expect((error as Error).cause).toMatchObject({ message: 'reason' });
-      expect(seen).toHaveBeenCalledOnce();
-      expect(seen).toHaveBeenCalledWith({ attempt: 1, signal: controller.signal });
-      expect(onError).toHaveBeenCalledWith(expect.objectContaining({ error, attempts: 1 }));
+      expect(error).toMatchObject({
+        cause: { message: 'reason' },
+        errors: Array(failed).fill(expect.objectContaining({ message: 'busy' })),
+      });
+      expect(seen.mock.calls.at(-1)).toEqual([{ attempt: attempts, signal: controller.signal }]);
+      expect(onError).toHaveBeenCalledWith(expect.objectContaining({ error, attempts }));
       expectNothingLeft(controller.signal);
-    }
-  });
+    },
+  );
 });
