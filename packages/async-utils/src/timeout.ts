@@ -8,8 +8,8 @@ import { startTimer } from './timer.js';
 export interface TimeoutOptions<F = never> extends Pick<AsyncHooks, 'onTimeout' | 'onSuccess' | 'onError'> {
   /** The time limit; 0 gives up at once without calling the function, Infinity never does. */
   ms: number;
-  /** A value, or a function that makes one: the result in place of an error when the time is up. */
-  fallback?: F | (() => F | PromiseLike<F>) | undefined;
+  /** Result in place of an error when the time is up: a value, or a function that makes one. `undefined` is a value. */
+  fallback?: F | (() => F | PromiseLike<F>);
   /** An error, or a function that makes one, in place of TimeoutError. */
   error?: Error | (() => Error) | undefined;
   /** Runs once when the time is up, before the result is given; may be async. */
@@ -111,7 +111,7 @@ async function giveUp<F>(options: TimeoutOptions<F>, timedOut: TimeoutError): Pr
   } catch (cause) {
     failure = { cause };
   }
-  if ('fallback' in options && fallback !== undefined)
+  if ('fallback' in options)
     return typeof fallback === 'function' ? await (fallback as () => F | PromiseLike<F>)() : (fallback as F);
   const error = typeof options.error === 'function' ? options.error() : (options.error ?? timedOut);
   if (failure)

@@ -142,7 +142,8 @@ describe('in place of TimeoutError', () => {
     expect(await afterTimeout(timeout(never, { ms: 100, fallback: async () => 'async' }))).toEqual({
       value: 'async',
     });
-    expect(await afterTimeout(timeout(never, { ms: 100, fallback: null }))).toEqual({ value: null });
+    for (const fallback of [null, undefined])
+      expect(await afterTimeout(timeout(never, { ms: 100, fallback }))).toStrictEqual({ value: fallback });
     const broken = new Error('broken fallback');
     const fallback = () => {
       throw broken;

@@ -42,6 +42,9 @@ it('results keep their types', () => {
   expectTypeOf(() => timeout(text, { ms: 5, fallback: null })).returns.toEqualTypeOf<
     Promise<string | null>
   >();
+  expectTypeOf(() => timeout(text, { ms: 5, fallback: undefined })).returns.toEqualTypeOf<
+    Promise<string | undefined>
+  >();
   expectTypeOf(() => timeout(text, { ms: 5, fallback: () => 5 })).returns.toEqualTypeOf<
     Promise<string | number>
   >();

@@ -67,10 +67,14 @@ export interface AsyncUtilsAsyncOptions extends Pick<ModuleMetadata, 'imports'> 
 /** Injection token of the application's checked AsyncUtilsConfig. */
 export const ASYNC_UTILS_CONFIG = Symbol('ASYNC_UTILS_CONFIG');
 
-/** One options object out of several, later ones first in rank; a key that is present but undefined decides nothing. */
+/**
+ * Merges options; later ones win. A key with the value `undefined` counts as absent, except `fallback`: there it is the
+ * result that the caller asked for.
+ */
 export function merge<T extends object>(...parts: (T | undefined)[]): T {
   const merged: Record<string, unknown> = {};
   for (const part of parts)
-    for (const [key, value] of Object.entries(part ?? {})) if (value !== undefined) merged[key] = value;
+    for (const [key, value] of Object.entries(part ?? {}))
+      if (value !== undefined || key === 'fallback') merged[key] = value;
   return merged as T;
 }

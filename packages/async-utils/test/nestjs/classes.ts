@@ -177,6 +177,11 @@ export class Slow {
     return this.pending;
   }
 
+  @Timeout({ ms: 100, fallback: undefined })
+  async withUndefined(): Promise<string | undefined> {
+    return this.pending;
+  }
+
   @Retryable(again)
   @Timeout({ ms: 100, error: () => new Error('ours') })
   async withError(): Promise<string> {

@@ -68,6 +68,13 @@ describe('forRoot', () => {
     await app.get(Bare).limited();
   });
 
+  it("async-utils FR-016: the module's fallback holds where a decorator has none; undefined is one", async () => {
+    const config = { timeout: { ms: 10, fallback: 'usual' }, limit: { concurrency: 1 } };
+    const app = await boot({ imports: [AsyncUtilsModule.forRoot(config)], providers: [Bare] });
+    expect(await app.get(Bare).hang()).toBe('usual');
+    expect(await app.get(Bare).silent()).toBeUndefined();
+  });
+
   it('async-utils FR-016: a bare decorator without a number anywhere ends the start', async () => {
     const start = (config: AsyncUtilsConfig) =>
       boot({ imports: [AsyncUtilsModule.forRoot(config)], providers: [Bare] });

@@ -61,6 +61,11 @@ export class Bare {
     await new Promise(() => {});
   }
 
+  @Timeout({ fallback: undefined })
+  async silent(): Promise<string | undefined> {
+    return new Promise(() => {});
+  }
+
   @ConcurrencyLimit()
   async limited(): Promise<void> {}
 }
