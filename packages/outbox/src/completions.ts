@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { type Clock, type Logger, sleep } from '@millrace/foundation';
+import { backoffMs, type Clock, type Logger, sleep } from '@millrace/foundation';
 import type { Database } from '@millrace/postgres';
 import type { ResolvedOutboxOptions } from './options.js';
 import { isPassing } from './passing.js';
@@ -86,22 +86,22 @@ export class Completions {
 
   async #write(group: readonly Waiting[]): Promise<void> {
     const ends = group.map(({ end }) => end);
-    let isRepeated = false;
-    for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
+    for (let attempt = 1; ; attempt++) {
       try {
         const { ended, ready } = await this.#tasks.end(this.#database, ends);
-        // The first try may have done it, and only its reply was lost.
-        const before = isRepeated ? await this.#tasks.doneBefore(ends) : ended;
+        // An earlier attempt may have written them, and only its reply was lost.
+        const before = attempt > 1 ? await this.#tasks.doneBefore(ends) : ended;
         for (const { end, tell } of group) tell(ended.has(end.id) || before.has(end.id));
         this.#afterGroup(ready);
         return;
       } catch (error) {
         if (!isPassing(error)) return this.#separate(group, error);
-        isRepeated = true;
         this.#logger.warn(
           { tasks: ends.length, reason: String(error) },
-          'Completions could not be written yet',
+          'Writing completions failed, will retry',
         );
+        const pause = { attempt, baseMs: PAUSE_FIRST_MS, maxMs: PAUSE_MAX_MS };
+        const pauseMs = backoffMs({ strategy: 'exponential', ...pause });
         if (await sleep(this.#clock, pauseMs, this.#stopped.signal)) continue;
         for (const { tell } of group) tell(false);
         return;

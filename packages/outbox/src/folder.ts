@@ -1,4 +1,4 @@
-import { Repeating } from '@millrace/foundation';
+import { type Loop, loop } from '@millrace/foundation';
 import { ERRORS as DATABASE_ERRORS, type Database, type Tx } from '@millrace/postgres';
 import type { BatchListeners } from './batch-listeners.js';
 import type { OutboxEvents } from './events.js';
@@ -48,7 +48,7 @@ export class Folder {
   readonly #options: ResolvedOutboxOptions;
   readonly #afterReady: (ready: number) => void;
   readonly #hasBacklog: () => boolean;
-  readonly #repeating: Repeating;
+  readonly #loop: Loop;
   #foldedMs = Number.NEGATIVE_INFINITY;
   /** Somebody said that there are ticks. */
   #isAnnounced = false;
@@ -87,16 +87,12 @@ export class Folder {
     this.#options = options;
     this.#afterReady = afterReady;
     this.#hasBacklog = hasBacklog;
-    const { clock, rng, logger } = options;
-    this.#repeating = new Repeating(
-      { clock, rng, logger, what: 'Counting ended tasks', everyMs: LOOK_EVERY_MS },
-      () => this.#fold(),
-    );
+    this.#loop = loop(options, 'Count ended tasks', LOOK_EVERY_MS, () => this.#fold());
   }
 
   /** Begins to look for ticks. */
   start(): void {
-    this.#repeating.start();
+    this.#loop.start();
   }
 
   /** There are new ticks: counted at once after a rest, with others that come meanwhile when there was none. */
@@ -105,18 +101,18 @@ export class Folder {
     this.#isAnnounced = true;
     const pauseMs = this.#hasBacklog() ? REST_WITH_BACKLOG_MS : REST_MS;
     const restMs = this.#foldedMs + pauseMs - clock.monotonicMs();
-    if (restMs <= 0) this.#repeating.now();
+    if (restMs <= 0) this.#loop.trigger();
     else
       this.#cancelTimer ??= clock.setTimer(restMs, () => {
         this.#cancelTimer = undefined;
-        this.#repeating.now();
+        this.#loop.trigger();
       });
   }
 
   /** Counts what there is now, and ends: of an embedded database nobody else would. */
   async stop(): Promise<void> {
     this.#cancelTimer?.();
-    await this.#repeating.stop();
+    await this.#loop.stop();
     await this.#fold();
   }
 

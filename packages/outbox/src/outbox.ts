@@ -1,5 +1,5 @@
-import { Lifecycle, type Service, type ServiceState, withDeadline } from '@millrace/foundation';
-import { AppliedWatch } from './applied-watch.js';
+import { Lifecycle, type Loop, type Service, type ServiceState, withDeadline } from '@millrace/foundation';
+import { appliedWatchOf } from './applied-watch.js';
 import { type BatchEndListener, BatchListeners } from './batch-listeners.js';
 import { Batches } from './batches.js';
 import { Completions } from './completions.js';
@@ -23,12 +23,12 @@ import { TaskStore } from './postgres/task-store.js';
 import { ViewStore } from './postgres/view-store.js';
 import { WorkerStore } from './postgres/worker-store.js';
 import { Presence } from './presence.js';
-import { Pruner } from './pruner.js';
+import { prunerOf } from './pruner.js';
 import { Pusher } from './pusher.js';
 import { DagRegistry } from './registry.js';
 import { Scheduler } from './scheduler.js';
 import { Schedules } from './schedules.js';
-import { Sweeper } from './sweeper.js';
+import { sweeperOf } from './sweeper.js';
 import { TaskOutcomes } from './task-outcomes.js';
 import { TaskRunner } from './task-runner.js';
 import { VacuumWatch } from './vacuum-watch.js';
@@ -57,11 +57,11 @@ export class Outbox implements Service {
   readonly poller: Poller;
   readonly #listeners = new BatchListeners();
   readonly #wakeUps: WakeUps;
-  readonly #appliedWatch: AppliedWatch;
+  readonly #appliedWatch: Loop;
   readonly #folder: Folder;
-  readonly #sweeper: Sweeper;
+  readonly #sweeper: Loop;
   readonly #scheduler: Scheduler;
-  readonly #pruner: Pruner;
+  readonly #pruner: Loop;
   readonly #presence: Presence;
   readonly #completions: Completions;
   readonly #lifecycle: Lifecycle;
@@ -86,7 +86,7 @@ export class Outbox implements Service {
     this.#wakeUps = wakeUps;
     const dagViews = new DagViews(database, statements);
     this.dags = new Dags({ store: dagStore, views: dagViews, registry, wakeUps }, options);
-    this.#appliedWatch = new AppliedWatch({ views: dagViews, registry, wakeUps }, options, () =>
+    this.#appliedWatch = appliedWatchOf({ views: dagViews, registry, wakeUps }, options, () =>
       this.poller.wake(),
     );
     this.pusher = new Pusher({ store, registry, wakeUps, events }, options);
@@ -113,13 +113,13 @@ export class Outbox implements Service {
       options,
       afterEnd,
     );
-    this.#sweeper = new Sweeper({ tasks, outcomes, registry, events }, options);
+    this.#sweeper = sweeperOf({ tasks, outcomes, registry, events }, options);
     this.poller = new Poller({ tasks, registry, runner, wakeUps }, options);
     const schedules = new ScheduleStore(database, statements);
     this.#scheduler = new Scheduler({ schedules, batches: store, wakeUps, events }, options);
-    this.schedules = new Schedules({ schedules, batches: store }, options, () => this.#scheduler.now());
+    this.schedules = new Schedules({ schedules, batches: store }, options, () => this.#scheduler.trigger());
     const versions = new PruneStore(database, statements);
-    this.#pruner = new Pruner(versions, options);
+    this.#pruner = prunerOf(versions, options);
     this.vacuum = new VacuumWatch(new HorizonStore(database, statements), options);
     const workers = new WorkerStore(database, statements);
     this.#presence = new Presence({ workers, versions, registry }, options);
@@ -185,7 +185,10 @@ export class Outbox implements Service {
     const { clock, gracePeriodMs, poll } = this.options;
     // Begun before the tasks have ended, waited for after.
     const quiet = Promise.allSettled([
-      ...[this.#scheduler.stop(), this.#pruner.stop(), this.vacuum.stop(), this.#appliedWatch.stop()],
+      this.#scheduler.stop(),
+      this.#pruner.stop(),
+      this.vacuum.stop(),
+      this.#appliedWatch.stop(),
     ]);
     await this.poller.stop();
     this.#completions.stop();

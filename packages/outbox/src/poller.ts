@@ -1,26 +1,42 @@
-import { Lifecycle, type Service, sleep, TIMED_OUT, withDeadline } from '@millrace/foundation';
-import { Claims } from './claims.js';
+import {
+  backoffMs,
+  HeldLeases,
+  Lifecycle,
+  type Service,
+  sleep,
+  TIMED_OUT,
+  withDeadline,
+  withJitter,
+} from '@millrace/foundation';
+import { ERRORS } from './errors.js';
 import { type ResolvedOutboxOptions, workerIdOf } from './options.js';
 import type { ClaimedTask, TaskStore } from './postgres/task-store.js';
 import { ReadyLooks } from './ready-looks.js';
 import type { DagRegistry } from './registry.js';
 import { claimPauseMs } from './rules/claim-pace.js';
+import { STOPPING, StopSwitch } from './stop-switch.js';
 import type { TaskRunner } from './task-runner.js';
 import type { WakeUps } from './wake-ups.js';
 
-/** A claim that fails is repeated after a pause that grows up to this. */
+/** Pause after a failed claim. */
+const FAILURE_PAUSE_FIRST_MS = 100;
 const FAILURE_PAUSE_MAX_MS = 2_000;
-const FAILURE_PAUSE_FIRST_MS = 50;
 
-/** Claims held at once, those whose handlers have ended included, are at most so many times the concurrency. */
+/** Maximum number of claims held at once, as a multiple of the concurrency. It counts ended handlers not yet stored. */
 const UNWRITTEN_FACTOR = 3;
 
-/** The part of the grace period that is kept for giving back, whatever the handlers do. */
+/** Share of the grace period that is reserved for releasing tasks, whatever the handlers do. */
 const GIVING_BACK_SHARE = 0.2;
 
+/** A claimed task, and the switch that stops its handler. */
+interface Claim {
+  readonly task: ClaimedTask;
+  readonly stop: StopSwitch;
+}
+
 /**
- * Claims tasks and runs them, up to `concurrency` at once. It looks when somebody gives a hint, when a slot comes free and more is known to
- * wait, and after `pollIntervalMs` anyway: hints may be lost.
+ * Claims tasks and runs them, up to `concurrency` at once. It claims after a hint, when a slot becomes free and more tasks
+ * are known to be ready, and every `pollIntervalMs`, because hints may be lost.
  */
 export class Poller implements Service {
   /** What its claims are signed with. */
@@ -30,7 +46,7 @@ export class Poller implements Service {
   readonly #runner: TaskRunner;
   readonly #wakeUps: WakeUps;
   readonly #options: ResolvedOutboxOptions;
-  readonly #claims: Claims;
+  readonly #claims: HeldLeases<string, Claim>;
   readonly #lifecycle: Lifecycle;
   readonly #stopping = new AbortController();
   /** When others were last told of work, by DAG. */
@@ -40,7 +56,6 @@ export class Poller implements Service {
   #hasMore = false;
   #isWoken = false;
   #wake: () => void = () => {};
-  #whenIdle: () => void = () => {};
   #loop: Promise<void> = Promise.resolve();
   #unlisten: () => void = () => {};
 
@@ -59,7 +74,7 @@ export class Poller implements Service {
     this.#runner = parts.runner;
     this.#wakeUps = parts.wakeUps;
     this.#options = options;
-    this.#claims = new Claims(parts.tasks, options);
+    this.#claims = claimsOf(parts.tasks, options);
     this.workerId = workerIdOf(options);
     this.#lifecycle = new Lifecycle('The poller', { start: () => this.#start(), stop: () => this.#stop() });
   }
@@ -96,9 +111,8 @@ export class Poller implements Service {
   }
 
   #start(): void {
-    this.#claims.start();
     this.#unlisten = this.#wakeUps.on((hint) => {
-      if (hint.kind === 'aborted') this.#claims.abortBatch(hint.batchId);
+      if (hint.kind === 'aborted') this.#abortBatch(hint.batchId);
       else if (hint.kind === 'work' && this.#registry.names.includes(hint.dag)) this.wake();
     });
     this.#loop = this.#run();
@@ -107,12 +121,11 @@ export class Poller implements Service {
   async #stop(): Promise<void> {
     const { clock, gracePeriodMs, logger } = this.#options;
     this.#stopping.abort();
-    this.#claims.close();
     this.wake();
     this.#unlisten();
-    const ended = this.#loop.then(() => this.#idle());
+    const ended = this.#loop.then(() => this.#claims.idle());
     if ((await withDeadline(clock, gracePeriodMs * (1 - GIVING_BACK_SHARE), ended)) === TIMED_OUT) {
-      this.#claims.abortAll();
+      for (const { stop } of this.#claims.all()) stop.stop(STOPPING);
       const isEnded = (await withDeadline(clock, gracePeriodMs * GIVING_BACK_SHARE, ended)) !== TIMED_OUT;
       if (!isEnded && this.#claims.size > 0)
         logger.warn({ tasks: this.#claims.size }, 'Tasks could not be given back; their leases will end');
@@ -120,12 +133,9 @@ export class Poller implements Service {
     this.#claims.stop();
   }
 
-  /** Resolves when no task of this worker is left. */
-  #idle(): Promise<void> {
-    if (this.#claims.size === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#whenIdle = resolve;
-    });
+  #abortBatch(batchId: string): void {
+    for (const { task, stop } of this.#claims.all())
+      if (task.batchId === batchId) stop.stop(ERRORS.create('CLAIM_LOST', {}));
   }
 
   async #run(): Promise<void> {
@@ -138,13 +148,11 @@ export class Poller implements Service {
         failures = 0;
       } catch (error) {
         failures++;
-        this.#options.logger.warn({ reason: String(error) }, 'Tasks could not be claimed; trying again');
-        const pauseMs = Math.min(FAILURE_PAUSE_FIRST_MS * 2 ** failures, FAILURE_PAUSE_MAX_MS);
-        await sleep(
-          this.#options.clock,
-          pauseMs * (1 - 0.5 * this.#options.rng.next()),
-          this.#stopping.signal,
-        );
+        const { clock, rng, logger } = this.#options;
+        logger.warn({ reason: String(error) }, 'Claiming tasks failed, will retry');
+        const pause = { attempt: failures, baseMs: FAILURE_PAUSE_FIRST_MS, maxMs: FAILURE_PAUSE_MAX_MS };
+        const pauseMs = backoffMs({ strategy: 'exponential', ...pause });
+        await sleep(clock, withJitter(pauseMs, -0.5, rng.next()), this.#stopping.signal);
         continue;
       }
       await this.#pause();
@@ -190,12 +198,16 @@ export class Poller implements Service {
       this.#busy--;
       this.#wake();
     };
+    const stop = new StopSwitch();
+    const claim = { task, stop };
     const ended = () => {
-      this.#claims.release(task);
-      if (this.#claims.size === 0) this.#whenIdle();
+      this.#claims.release(claim);
       this.#wake();
     };
-    this.#runner.run(task, this.#claims.hold(task), { free, ended });
+    this.#claims.hold(claim);
+    // A claim that arrives after the stop began is held only until it is released.
+    if (this.#stopping.signal.aborted) stop.stop(STOPPING);
+    this.#runner.run(task, stop, { free, ended });
   }
 
   /** Waits until it is worth looking again. */
@@ -227,3 +239,24 @@ export class Poller implements Service {
     });
   }
 }
+
+/** Makes the set of claims of a worker. A handler whose claim is lost is told to stop. */
+const claimsOf = (
+  tasks: TaskStore,
+  { clock, logger, database, heartbeatMs, leaseMs }: ResolvedOutboxOptions,
+): HeldLeases<string, Claim> =>
+  new HeldLeases({
+    clock,
+    logger,
+    // An embedded database has one session, in which a heartbeat would wait for the very handler that it belongs to.
+    everyMs: database.kind === 'pglite' ? Number.POSITIVE_INFINITY : heartbeatMs,
+    keyOf: ({ task }) => task.claimId,
+    async extend(claims) {
+      const lost = await tasks.extend(
+        claims.map(({ task }) => task),
+        leaseMs,
+      );
+      return claims.filter(({ task }) => lost.has(task.id));
+    },
+    onLost: ({ stop }) => stop.stop(ERRORS.create('CLAIM_LOST', {})),
+  });

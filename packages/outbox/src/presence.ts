@@ -1,25 +1,25 @@
-import { Repeating } from '@millrace/foundation';
+import { type Loop, loop } from '@millrace/foundation';
 import type { WorkerView } from './model.js';
 import { type ResolvedOutboxOptions, workerIdOf } from './options.js';
 import type { PruneStore } from './postgres/prune-store.js';
 import type { WorkerStore } from './postgres/worker-store.js';
 import type { DagRegistry } from './registry.js';
 
-/** How often a worker says that it is there, and how often it may be missed. */
-const NOTE_EVERY_MS = 10_000;
-const ALIVE_MS = 3 * NOTE_EVERY_MS;
+/** A worker counts as dead after three missed reports. */
+const REPORT_EVERY_MS = 10_000;
+const ALIVE_MS = 3 * REPORT_EVERY_MS;
 
-/** Versions are kept for a day at least after this was last said. */
+/** Versions are kept for at least a day after the last report. */
 const KEEP_EVERY_MS = 3_600_000;
 
-/** Says that this instance is there: as a worker, for the people who watch; and which versions of DAGs it has, so that they are not forgotten. */
+/** Reports that this instance is alive, for lists of workers, and which versions of DAGs it has, so that they are kept. */
 export class Presence {
   readonly #workers: WorkerStore;
   readonly #versions: PruneStore;
   readonly #registry: DagRegistry;
   readonly #options: ResolvedOutboxOptions;
-  readonly #noting: Repeating;
-  readonly #keeping: Repeating;
+  readonly #reporting: Loop;
+  readonly #keeping: Loop;
 
   constructor(
     parts: { readonly workers: WorkerStore; readonly versions: PruneStore; readonly registry: DagRegistry },
@@ -29,33 +29,30 @@ export class Presence {
     this.#versions = parts.versions;
     this.#registry = parts.registry;
     this.#options = options;
-    const { clock, rng, logger } = options;
-    const repeating = (what: string, everyMs: number, work: () => Promise<void>) =>
-      new Repeating({ clock, rng, logger, what, everyMs, unref: true }, work);
-    this.#noting = repeating('Saying that this worker is there', NOTE_EVERY_MS, () => this.#note());
-    this.#keeping = repeating('Keeping the versions in use and forgetting dead workers', KEEP_EVERY_MS, () =>
-      this.#keep(),
-    );
+    const unref = { unref: true };
+    this.#reporting = loop(options, 'Report this worker', REPORT_EVERY_MS, () => this.#report(), unref);
+    const name = 'Keep the versions in use and delete dead workers';
+    this.#keeping = loop(options, name, KEEP_EVERY_MS, () => this.#keep(), unref);
   }
 
-  /** Begins to say so. */
+  /** Starts the reports. Only an instance that runs tasks is listed as a worker. */
   start(): void {
-    if (this.#options.poll) this.#noting.start();
+    if (this.#options.poll) this.#reporting.start();
     this.#keeping.start();
   }
 
-  /** Ends it; the worker is forgotten. */
+  /** Ends the reports and removes this worker from the list. */
   async stop(): Promise<void> {
-    await Promise.all([this.#noting.stop(), this.#keeping.stop()]);
+    await Promise.all([this.#reporting.stop(), this.#keeping.stop()]);
     if (this.#options.poll) await this.#workers.forget(workerIdOf(this.#options));
   }
 
-  /** Who polls, of all instances. */
+  /** Lists the workers of all instances. */
   list(): Promise<readonly WorkerView[]> {
     return this.#workers.list(ALIVE_MS);
   }
 
-  #note(): Promise<void> {
+  #report(): Promise<void> {
     const { concurrency } = this.#options;
     return this.#workers.note({
       workerId: workerIdOf(this.#options),
@@ -69,7 +66,7 @@ export class Presence {
     const { versions } = this.#registry;
     if (versions.length === 0) return;
     const stored = new Set(await this.#versions.keepDags(versions));
-    // This instance was away for so long that its versions were forgotten.
+    // This instance was suspended so long that its versions were deleted.
     if (versions.some((version) => !stored.has(version))) await this.#registry.save();
   }
 }

@@ -1,4 +1,4 @@
-import { Repeating } from '@millrace/foundation';
+import { backoffMs, type Loop, loop, withJitter } from '@millrace/foundation';
 import type { Database, Tx } from '@millrace/postgres';
 import { cronPeriods } from './cron-periods.js';
 import { ERRORS } from './errors.js';
@@ -7,7 +7,6 @@ import type { Batch } from './model.js';
 import type { ResolvedOutboxOptions } from './options.js';
 import type { BatchStore } from './postgres/batch-store.js';
 import type { DueSchedule, ScheduleStore } from './postgres/schedule-store.js';
-import { retryDelayMs } from './rules/backoff.js';
 import { periodKey, scheduleTurn } from './rules/schedule.js';
 import type { WakeUps } from './wake-ups.js';
 
@@ -38,7 +37,7 @@ export class Scheduler {
   readonly #wakeUps: WakeUps;
   readonly #events: OutboxEvents;
   readonly #options: ResolvedOutboxOptions;
-  readonly #repeating: Repeating;
+  readonly #loop: Loop;
   #isStopped = false;
   #cancelTimer: (() => void) | undefined;
 
@@ -57,29 +56,25 @@ export class Scheduler {
     this.#wakeUps = parts.wakeUps;
     this.#events = parts.events;
     this.#options = options;
-    const { clock, rng, logger } = options;
-    this.#repeating = new Repeating(
-      { clock, rng, logger, what: 'Looking for schedules that are due', everyMs: LOOK_EVERY_MS },
-      () => this.#run(),
-    );
+    this.#loop = loop(options, 'Start batches of due schedules', LOOK_EVERY_MS, () => this.#run());
   }
 
-  /** Begins to look for schedules that are due. */
+  /** Starts to look for due schedules. */
   start(): void {
     this.#isStopped = false;
-    this.#repeating.start();
+    this.#loop.start();
   }
 
-  /** Looks now. */
-  now(): void {
-    this.#repeating.now();
+  /** Looks for due schedules now. */
+  trigger(): void {
+    this.#loop.trigger();
   }
 
-  /** Ends it, after the turn that is under way. */
+  /** Ends the search after the turn in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelTimer?.();
-    await this.#repeating.stop();
+    await this.#loop.stop();
   }
 
   async #run(): Promise<void> {
@@ -90,7 +85,7 @@ export class Scheduler {
       if (waitMs > 0) {
         // The clock of the database is asked again then: it decides, this one only wakes.
         if (waitMs < LOOK_EVERY_MS && !this.#isStopped)
-          this.#cancelTimer = this.#options.clock.setTimer(Math.ceil(waitMs), () => this.now());
+          this.#cancelTimer = this.#options.clock.setTimer(Math.ceil(waitMs), () => this.trigger());
         return;
       }
       // What is due is in the hands of others.
@@ -173,14 +168,13 @@ export class Scheduler {
   async #postpone(due: DueSchedule, error: unknown): Promise<boolean> {
     const { logger, rng } = this.#options;
     const { tenant, name, dag, failures } = due;
-    const delayMs = retryDelayMs({
-      attempt: failures + 1,
+    const pauseMs = backoffMs({
       strategy: 'exponential',
-      backoffMs: FAILURE_PAUSE_FIRST_MS,
-      jitter: 0.2,
+      attempt: failures + 1,
+      baseMs: FAILURE_PAUSE_FIRST_MS,
       maxMs: FAILURE_PAUSE_MAX_MS,
-      random: rng.next(),
     });
+    const delayMs = Math.floor(withJitter(pauseMs, -0.2, rng.next()));
     const reason = String(error)
       .replaceAll(/[\p{Cc}\p{Surrogate}]/gu, ' ')
       .slice(0, ERROR_LENGTH_MAX);

@@ -1,4 +1,12 @@
-import { type Clock, type Logger, type Rng, sleep, toWorkError } from '@millrace/foundation';
+import {
+  backoffMs,
+  type Clock,
+  type Logger,
+  type Rng,
+  sleep,
+  toWorkError,
+  withJitter,
+} from '@millrace/foundation';
 import type { Database } from '@millrace/postgres';
 import { ERRORS } from './errors.js';
 import type { OutboxEvents, TaskResult } from './events.js';
@@ -7,15 +15,17 @@ import { isPassing } from './passing.js';
 import type { BatchStore } from './postgres/batch-store.js';
 import type { ClaimedTask, ExpiredTask, Failure, TaskReturn, TaskStore } from './postgres/task-store.js';
 import type { TaskHandler } from './registry.js';
-import { retryDelayMs } from './rules/backoff.js';
-import { judgeFailure, lossDelayMs } from './rules/judge-failure.js';
 import { taskFields } from './rules/log-fields.js';
 
 /** Told after an end was committed: how many other tasks can run now. */
 export type AfterEnd = (ready: number) => void;
 
-const TRIES = 5;
-const PAUSE_FIRST_MS = 100;
+const WRITE_ATTEMPTS = 5;
+const WRITE_PAUSE_MAX_MS = 1_000;
+const LOSS_PAUSE_MAX_MS = 10_000;
+
+const pauseMs = (attempt: number, maxMs: number): number =>
+  backoffMs({ strategy: 'exponential', attempt, baseMs: 100, maxMs });
 
 /** Writes down how tries of tasks ended that did not succeed. Everything names the claim it ends. */
 export class TaskOutcomes {
@@ -49,37 +59,29 @@ export class TaskOutcomes {
     this.#afterEnd = afterEnd;
   }
 
-  /** The handler threw: another try, or a dead letter. */
+  /** The handler threw. Retries the task, or makes it a dead letter. */
   async failed(task: ClaimedTask, handler: TaskHandler, thrown: unknown): Promise<TaskResult> {
     const error = toWorkError(thrown);
     const { attempt, attemptsMax } = task;
-    const { backoffMaxMs: delayMaxMs } = this.#options;
-    const backoffMs = retryDelayMs({
-      attempt,
-      strategy: handler.backoff,
-      backoffMs: await this.#firstDelayMs(task, handler),
-      jitter: handler.jitter,
-      maxMs: delayMaxMs,
-      random: this.#rng.next(),
-      error: thrown,
-    });
-    const verdict = judgeFailure({ error, attempt, attemptsMax, backoffMs, delayMaxMs });
-    if (verdict.kind === 'dead-letter') return this.deadLetter(task, recordOf(error));
-    const { delayMs } = verdict;
+    if (!error.retryable || attempt >= attemptsMax) return this.deadLetter(task, recordOf(error));
+    const wantedMs = error.retryAfterMs ?? (await this.#retryDelayMs(task, handler, thrown));
+    const delayMs = Math.min(wantedMs, this.#options.backoffMaxMs);
     const fields = { ...taskFields(task), attempt, delayMs, reason: error.message };
-    this.#logger.info(fields, 'A task failed and will be tried again');
+    this.#logger.info(fields, 'Task failed, will retry');
     return this.#giveBack(task, { delayMs, attemptReturned: false, lost: false, error: recordOf(error) });
   }
 
-  /** The database was lost under the handler, or refused it for reasons of others: another try that does not count. */
+  /**
+   * The database was lost under the handler, or rejected its work because of other transactions. Retries the task without
+   * counting the attempt. The pause grows, because a task may take its database down each time.
+   */
   async lost(task: ClaimedTask, thrown: unknown): Promise<TaskResult> {
     if (task.lost + 1 > this.#options.lostMax) return this.deadLetter(task, this.#lostError(task.lost));
-    const error = recordOf(toWorkError(thrown));
     return this.#giveBack(task, {
-      delayMs: lossDelayMs(task.lost),
+      delayMs: pauseMs(task.lost + 1, LOSS_PAUSE_MAX_MS),
       attemptReturned: true,
       lost: true,
-      error,
+      error: recordOf(toWorkError(thrown)),
     });
   }
 
@@ -168,14 +170,14 @@ export class TaskOutcomes {
         return await work();
       } catch (error) {
         if (ERRORS.is(error, 'CLAIM_LOST')) return undefined;
-        if (!isPassing(error) || attempt === TRIES) {
+        if (!isPassing(error) || attempt === WRITE_ATTEMPTS) {
           this.#logger.warn(
             { ...taskFields(task), reason: String(error) },
             'The end of a task could not be written; its lease will end',
           );
           return undefined;
         }
-        await sleep(this.#clock, PAUSE_FIRST_MS * 2 ** (attempt - 1));
+        await sleep(this.#clock, pauseMs(attempt, WRITE_PAUSE_MAX_MS));
       }
     }
   }
@@ -188,9 +190,18 @@ export class TaskOutcomes {
     this.#events.emit('task', { handler, result, durationMs, tenant, batchId, taskKey });
   }
 
-  /** As the definition of the task's batch has it; an added task, and one of a database that is away, goes by its handler. */
-  async #firstDelayMs({ id, attempt, attemptsMax }: ClaimedTask, handler: TaskHandler): Promise<number> {
-    if (attempt >= attemptsMax || typeof handler.backoff === 'function') return handler.backoffMs;
+  /** Whole milliseconds. Jitter shortens the delay, so that tasks that failed together do not return together. */
+  async #retryDelayMs(task: ClaimedTask, handler: TaskHandler, error: unknown): Promise<number> {
+    const baseMs = await this.#firstDelayMs(task, handler);
+    const { attempt } = task;
+    const maxMs = this.#options.backoffMaxMs;
+    const delayMs = backoffMs({ strategy: handler.backoff, attempt, error, baseMs, maxMs });
+    return Math.floor(withJitter(delayMs, -handler.jitter, this.#rng.next()));
+  }
+
+  /** Reads it from the definition of the batch. An added task, or one whose database is away, uses its handler's. */
+  async #firstDelayMs({ id }: ClaimedTask, handler: TaskHandler): Promise<number> {
+    if (typeof handler.backoff === 'function') return handler.backoffMs;
     return (await this.#tasks.backoffMs(id).catch(() => undefined)) ?? handler.backoffMs;
   }
 }

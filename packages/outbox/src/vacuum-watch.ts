@@ -1,10 +1,10 @@
-import { Repeating } from '@millrace/foundation';
+import { type Loop, loop } from '@millrace/foundation';
 import type { ResolvedOutboxOptions } from './options.js';
 import type { HorizonHolder, HorizonStore } from './postgres/horizon-store.js';
 
-/** How old the oldest transaction is, and whose it is. */
+/** The oldest transaction that holds back vacuum. */
 export interface OldestTransaction {
-  /** 0 when there is none. */
+  /** 0 if there is none. */
   readonly ageMs: number;
   readonly holder: HorizonHolder | undefined;
 }
@@ -13,41 +13,36 @@ const LOOK_EVERY_MS = 60_000;
 const WARN_EVERY_MS = 3_600_000;
 
 /**
- * Watches for transactions so old that vacuum can remove nothing: claims and completions leave dead rows behind, and every look for work becomes slower
- * until they are removed.
+ * Warns of transactions so old that vacuum can remove nothing. Claims and completions leave dead rows behind, and every
+ * search for work becomes slower until they are removed.
  */
 export class VacuumWatch {
   readonly #store: Pick<HorizonStore, 'holders'>;
   readonly #options: ResolvedOutboxOptions;
-  readonly #repeating: Repeating;
-  /** Since when holders without an age of their own stand where they stand, as far as this process has seen. */
+  readonly #loop: Loop;
+  /** Since when holders that have no age stand still, as far as this process has seen. */
   readonly #seen = new Map<string, { readonly xmin: string; readonly sinceMs: number }>();
   #warnedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param options - when to warn. */
   constructor(store: Pick<HorizonStore, 'holders'>, options: ResolvedOutboxOptions) {
     this.#store = store;
     this.#options = options;
-    const { clock, rng, logger } = options;
-    this.#repeating = new Repeating(
-      { clock, rng, logger, what: 'Looking for old transactions', everyMs: LOOK_EVERY_MS },
-      () => this.#watch(),
-    );
+    this.#loop = loop(options, 'Find old transactions', LOOK_EVERY_MS, () => this.#watch());
   }
 
-  /** Begins to watch. */
+  /** Starts to watch, unless the database is embedded. */
   start(): void {
-    if (this.#options.database.kind !== 'pglite') this.#repeating.start();
+    if (this.#options.database.kind !== 'pglite') this.#loop.start();
   }
 
-  /** Ends it. */
+  /** Ends the watch. */
   stop(): Promise<void> {
-    return this.#repeating.stop();
+    return this.#loop.stop();
   }
 
   /**
-   * Looks.
-   * @returns undefined for an embedded database: its one session cannot be in its own way.
+   * Finds the oldest transaction.
+   * @returns undefined for an embedded database, whose only session cannot hold itself back.
    */
   async look(): Promise<OldestTransaction | undefined> {
     if (this.#options.database.kind === 'pglite') return undefined;
@@ -80,7 +75,7 @@ export class VacuumWatch {
     this.#warnedMs = clock.monotonicMs();
     logger.warn(
       { ...oldest.holder, ageMs: Math.round(oldest.ageMs) },
-      'An old transaction keeps PostgreSQL from removing dead rows; the outbox becomes slower until it ends',
+      'Old transaction keeps PostgreSQL from removing dead rows; the outbox becomes slower until it ends',
     );
   }
 }

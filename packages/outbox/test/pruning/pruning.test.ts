@@ -1,11 +1,11 @@
-import { NonRetryableError } from '@millrace/foundation';
+import { type Loop, NonRetryableError } from '@millrace/foundation';
 import type { Database } from '@millrace/postgres';
 import { latch, ManualClock } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineDag, ERRORS, type Outbox, resolveOutboxOptions, task } from '../../src/index.js';
 import { PruneStore } from '../../src/postgres/prune-store.js';
 import { Statements } from '../../src/postgres/statements.js';
-import { Pruner } from '../../src/pruner.js';
+import { prunerOf } from '../../src/pruner.js';
 import { eventually, type OpenWorld, openWorld } from '../failure/world.js';
 
 const HOUR_MS = 3_600_000;
@@ -48,9 +48,9 @@ const rows = async <R extends object>(sql: string, params: readonly (string | re
   (await world.database.query<R>(sql.replaceAll('{schema}', `"${world.schema}"`), params)).rows;
 
 /** A pruner as another instance has it. */
-const pruner = (database: Database, retentionMs = RETENTION_MS): Pruner => {
+const pruner = (database: Database, retentionMs = RETENTION_MS): Loop => {
   const options = resolveOutboxOptions({ database, schema: world.schema, retentionMs, poll: false });
-  return new Pruner(new PruneStore(database, new Statements(world.schema)), options);
+  return prunerOf(new PruneStore(database, new Statements(world.schema)), options);
 };
 
 /** Four of them at once, until nothing is left that can go. */

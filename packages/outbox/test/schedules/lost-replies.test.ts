@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineDag, type Outbox, resolveOutboxOptions, task } from '../../src/index.js';
 import { PruneStore } from '../../src/postgres/prune-store.js';
 import { Statements } from '../../src/postgres/statements.js';
-import { Pruner } from '../../src/pruner.js';
+import { prunerOf } from '../../src/pruner.js';
 import { carries, eventually, type OpenWorld, openWorld } from '../failure/world.js';
 
 const DAY_MS = 86_400_000;
@@ -91,16 +91,16 @@ describe('outbox: lost replies', () => {
       retentionMs: DAY_MS,
       poll: false,
     });
-    const pruner = new Pruner(new PruneStore(lossy, new Statements(world.schema)), options);
+    const pruner = prunerOf(new PruneStore(lossy, new Statements(world.schema)), options);
     const left = loseReplies(['lock-ended', 'delete-batches']);
     pruner.start();
     await eventually('every reply to be lost once', () => {
-      pruner.now();
+      pruner.trigger();
       return left.size === 0;
     });
     const there = () => rows<{ id: string }>('SELECT DISTINCT batch_id::text AS id FROM {schema}.outbox_evt');
     await eventually('the old batches to go', async () => {
-      pruner.now();
+      pruner.trigger();
       return (await there()).length === 1;
     });
     await pruner.stop();
