@@ -2,7 +2,7 @@ import type { ModulesContainer } from '@nestjs/core';
 import { layersOf } from './call.js';
 import type { AsyncUtilsConfig } from './options.js';
 import { impersonate, methodsOf, planOf } from './plan.js';
-import { stateOf } from './settings.js';
+import { type InstanceState, stateOf } from './settings.js';
 
 type Module = ModulesContainer extends Map<string, infer M> ? M : never;
 type Wrapper = ReturnType<Module['controllers']['values']> extends Iterable<infer W> ? W : never;
@@ -13,6 +13,8 @@ export class Binding {
   readonly settings: AsyncUtilsConfig;
   readonly #modules: ModulesContainer;
   readonly #classes = new Map<Wrapper, Constructor>();
+  // By prototype: the limits that all instances of a REQUEST- or TRANSIENT-scoped class share in this application.
+  readonly #limits = new WeakMap<object, InstanceState['limits']>();
 
   constructor(modules: ModulesContainer, settings: AsyncUtilsConfig) {
     this.#modules = modules;
@@ -43,7 +45,7 @@ export class Binding {
       if (typeof instance === 'object' && instance) {
         checkPlans(Object.getPrototypeOf(instance), this.settings);
         // Decorated or not: a private method that is shows nowhere.
-        this.#own(instance);
+        this.#own(instance, wrapper.isTransient);
       }
     const { metatype } = wrapper;
     if (
@@ -53,11 +55,20 @@ export class Binding {
     )
       return;
     this.#classes.set(wrapper, metatype as Constructor);
-    wrapper.metatype = announcing(metatype as Constructor, (instance) => this.#own(instance));
+    wrapper.metatype = announcing(metatype as Constructor, (instance) =>
+      this.#own(instance, wrapper.isTransient || !wrapper.isDependencyTreeStatic()),
+    );
   }
 
-  #own(instance: object): void {
-    stateOf(instance).settings = this.settings;
+  /** Gives an instance its settings; `isShared` says that Nest makes more than one instance of its class. */
+  #own(instance: object, isShared: boolean): void {
+    const state = stateOf(instance);
+    state.settings = this.settings;
+    if (!isShared) return;
+    const prototype = Object.getPrototypeOf(instance);
+    const limits = this.#limits.get(prototype) ?? new Map();
+    this.#limits.set(prototype, limits);
+    state.limits = limits;
   }
 }
 

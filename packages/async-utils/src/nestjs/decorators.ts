@@ -49,7 +49,8 @@ export function Timeout(limit: number | MethodTimeoutOptions = {}): AsyncMethodD
 }
 
 /**
- * Lets only so many calls run at once on one instance; the others wait in order.
+ * Limits how many calls run at once; the others wait in order. A singleton provider has one limit per instance. With
+ * AsyncUtilsModule, REQUEST- and TRANSIENT-scoped providers have one per class and application.
  * On a class one limit is shared by its methods, inherited ones included. A method with a concurrency of its own has
  * its own limit instead; one with other options only (a priority) shares with those. Methods that return no promise,
  * Nest's lifecycle hooks and static methods take no part. An `async` method is recognised as such; any other by the

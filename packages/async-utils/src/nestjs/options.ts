@@ -12,7 +12,7 @@ export interface MethodTimeoutOptions extends Omit<TimeoutOptions<unknown>, 'ms'
 
 /** Options of `@ConcurrencyLimit`; without `concurrency` the class's limit holds, or else the module's number. */
 export interface MethodLimitOptions extends Pick<LimitOptions, 'priority' | 'onSuccess' | 'onError'> {
-  /** How many calls may run at once on one instance: an integer from 1, or Infinity. */
+  /** How many calls may run at once, on one instance or on all instances of a scoped provider: from 1 to Infinity. */
   concurrency?: number | undefined;
   /** Takes a waiting call out of the queue; frees the caller of a running one. */
   signal?: AbortSignal | undefined;

@@ -5,7 +5,7 @@ import type { AsyncUtilsConfig } from './options.js';
 export interface InstanceState {
   settings: AsyncUtilsConfig;
   /** Keyed by what asks for the limit: a method's plan, or the options of the class's own limit. */
-  readonly limits: Map<object, LimitFunction>;
+  limits: Map<object, LimitFunction>;
 }
 
 // Keyed by instance, not by class: two applications in one process have the same classes and different settings.

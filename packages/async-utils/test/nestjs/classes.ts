@@ -189,6 +189,9 @@ export class Slow {
   }
 }
 
+/** Lets everything that can go on without a timer go on. */
+export const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+
 /** Counts what runs at once; each call runs until it is let go. */
 export class Counter {
   active = 0;
@@ -203,6 +206,20 @@ export class Counter {
 
   release(): void {
     for (const resolve of this.waiting.splice(0)) resolve();
+  }
+
+  /** How many calls ran at once when all were made together. */
+  async mostOf(calls: Promise<unknown>[]): Promise<number> {
+    let open = true;
+    const all = Promise.all(calls).finally(() => {
+      open = false;
+    });
+    while (open) {
+      await settle();
+      this.release();
+    }
+    await all;
+    return this.most;
   }
 }
 

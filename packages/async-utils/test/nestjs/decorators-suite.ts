@@ -4,6 +4,7 @@ import { AsyncUtilsModule } from '@millrace/async-utils/nestjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { boot } from './boot.js';
+import { settle } from './classes.js';
 
 type Classes = typeof import('./classes.js');
 type Misuses = typeof import('./misuses.js').MISUSES;
@@ -16,9 +17,6 @@ const outcome = (work: Promise<unknown>): Promise<Outcome> =>
   );
 
 const times = <T>(count: number, fn: () => T): T[] => Array.from({ length: count }, fn);
-
-/** Lets everything that can go on without a timer go on. */
-const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** What the decorators promise, asked of one compilation of the classes. */
 export function decoratorSuite(system: string, classes: Classes, misuses: Misuses): void {
@@ -209,38 +207,24 @@ function limiting({ Limited, Counter }: Classes): void {
 function limitingClasses(classes: Classes): void {
   const { Shared, SharedChild, LimitedChild, FreeChild, RelimitedChild, BareClass } = classes;
 
-  /** How many calls run at once when all are made together. */
-  async function mostOf(
-    counter: InstanceType<Classes['Counter']>,
-    calls: Promise<unknown>[],
-  ): Promise<number> {
-    const all = Promise.all(calls);
-    for (let round = 0; round < calls.length; round++) {
-      await settle();
-      counter.release();
-    }
-    await all;
-    return counter.most;
-  }
-
   describe('ConcurrencyLimit on a class', () => {
     it('async-utils FR-015: one limit is shared by all methods of an instance', async () => {
       const shared = new Shared();
       const calls = [shared.second(), shared.first(), shared.third(), shared.second(), shared.first()];
-      expect(await mostOf(shared.counter, calls)).toBe(2);
+      expect(await shared.counter.mostOf(calls)).toBe(2);
     });
 
     it('async-utils FR-015: two instances do not share', async () => {
       const [one, two] = [new Shared(), new Shared()];
       Object.assign(two, { counter: one.counter });
       const calls = [one, two].flatMap((each) => [each.first(), each.first(), each.first()]);
-      expect(await mostOf(one.counter, calls)).toBe(4);
+      expect(await one.counter.mostOf(calls)).toBe(4);
     });
 
     it('async-utils FR-015: a method with its own number does not take part', async () => {
       const shared = new Shared();
       const calls = [...times(3, () => shared.first()), ...times(4, () => shared.own())];
-      expect(await mostOf(shared.counter, calls)).toBe(5);
+      expect(await shared.counter.mostOf(calls)).toBe(5);
     });
 
     it('async-utils FR-015: a method with a priority shares the limit and goes first', async () => {
@@ -258,7 +242,7 @@ function limitingClasses(classes: Classes): void {
       const busy = times(3, () => shared.first());
       expect(shared.sum(1, 2)).toBe(3);
       expect(shared.total).toBe(3);
-      await mostOf(shared.counter, busy);
+      await shared.counter.mostOf(busy);
     });
 
     it('async-utils FR-015: a first call that fails while all slots are taken rejects, and only that', async () => {
@@ -266,7 +250,7 @@ function limitingClasses(classes: Classes): void {
       const busy = times(2, () => shared.first());
       const refused = expect(shared.refusing()).rejects.toThrow('refused');
       await settle();
-      await mostOf(shared.counter, busy);
+      await shared.counter.mostOf(busy);
       await refused;
     });
 
@@ -288,42 +272,22 @@ function limitingClasses(classes: Classes): void {
 
     it('async-utils FR-015: a subclass inherits the limit, its own methods are free', async () => {
       const child = new SharedChild();
-      expect(
-        await mostOf(
-          child.counter,
-          times(3, () => child.second()),
-        ),
-      ).toBe(2);
+      expect(await child.counter.mostOf(times(3, () => child.second()))).toBe(2);
       const overriding = new SharedChild();
-      expect(
-        await mostOf(
-          overriding.counter,
-          times(3, () => overriding.first()),
-        ),
-      ).toBe(2);
+      expect(await overriding.counter.mostOf(times(3, () => overriding.first()))).toBe(2);
       const free = new SharedChild();
-      expect(
-        await mostOf(
-          free.counter,
-          times(3, () => free.unlimited()),
-        ),
-      ).toBe(3);
+      expect(await free.counter.mostOf(times(3, () => free.unlimited()))).toBe(3);
     });
 
     it('async-utils FR-015: inherited methods share the limit of the subclass, its sister has none', async () => {
       const limited = new LimitedChild();
       expect(
-        await mostOf(limited.counter, [limited.inherited(), limited.decorated(), limited.inherited()]),
+        await limited.counter.mostOf([limited.inherited(), limited.decorated(), limited.inherited()]),
       ).toBe(1);
       const free = new FreeChild();
-      expect(await mostOf(free.counter, [free.inherited(), free.decorated(), free.inherited()])).toBe(3);
+      expect(await free.counter.mostOf([free.inherited(), free.decorated(), free.inherited()])).toBe(3);
       const more = new RelimitedChild();
-      expect(
-        await mostOf(
-          more.counter,
-          [more, more, more, more].map((each) => each.decorated()),
-        ),
-      ).toBe(3);
+      expect(await more.counter.mostOf([more, more, more, more].map((each) => each.decorated()))).toBe(3);
     });
 
     it('async-utils FR-015: the number may come from the module', async () => {

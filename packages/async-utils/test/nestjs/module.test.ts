@@ -4,6 +4,7 @@ import {
   type AsyncUtilsConfig,
   type AsyncUtilsConfigFactory,
   AsyncUtilsModule,
+  ConcurrencyLimit,
 } from '@millrace/async-utils/nestjs';
 import {
   type CanActivate,
@@ -16,6 +17,7 @@ import {
   type NestMiddleware,
   type NestModule,
   Optional,
+  Scope,
   UseGuards,
 } from '@nestjs/common';
 import { ConfigModule, ConfigService } from '@nestjs/config';
@@ -23,6 +25,7 @@ import { ModuleRef, ModulesContainer, NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { boot, rootModule } from './boot.js';
+import { Counter } from './classes.js';
 import {
   Bare,
   EarlyUser,
@@ -247,6 +250,83 @@ describe('instances', () => {
     await vi.runAllTimersAsync();
     vi.useRealTimers();
     expect(await tries).toBe(4);
+  });
+});
+
+describe('shared limits', () => {
+  const counter = new Counter();
+
+  @ConcurrencyLimit(1)
+  class Counted {
+    async work(): Promise<void> {
+      await counter.run();
+    }
+
+    @ConcurrencyLimit(1)
+    async other(): Promise<void> {
+      await counter.run();
+    }
+  }
+  @Injectable({ scope: Scope.REQUEST })
+  class PerRequest extends Counted {}
+  @Injectable({ scope: Scope.TRANSIENT })
+  class PerUse extends Counted {}
+  @Injectable()
+  class User {
+    constructor(@Inject(PerUse) readonly own: PerUse) {}
+  }
+  /** Scoped by what it needs: Nest makes one for each request. */
+  @Controller()
+  class Dependent extends Counted {
+    constructor(@Inject(PerRequest) readonly needed: PerRequest) {
+      super();
+    }
+
+    @Get()
+    get(): Promise<void> {
+      return this.work();
+    }
+  }
+
+  const start = () =>
+    boot({
+      imports: [AsyncUtilsModule.forRoot()],
+      controllers: [Dependent],
+      providers: [PerRequest, PerUse, User, Counted, { provide: 'second', useClass: Counted }],
+    });
+  const mostOf = (instances: Counted[]) => {
+    counter.most = 0;
+    return counter.mostOf(instances.flatMap((each) => [each.work(), each.work()]));
+  };
+
+  it('async-utils FR-015: request-scoped providers share one limit per class and application', async () => {
+    const [one, two] = [await start(), await start()];
+    const make = async (app: typeof one) => [await app.resolve(PerRequest), await app.resolve(PerRequest)];
+    expect(await mostOf(await make(one))).toBe(1);
+    expect(await mostOf([...(await make(one)), ...(await make(two))])).toBe(2);
+    expect(await mostOf([await one.resolve(PerRequest), await one.resolve(PerUse)])).toBe(2);
+    const [first, second] = (await make(one)) as [PerRequest, PerRequest];
+    counter.most = 0;
+    expect(await counter.mostOf([first.work(), first.other(), second.work(), second.other()])).toBe(2);
+  });
+
+  it('async-utils FR-015: so do transient providers, made at the start or later', async () => {
+    const app = await start();
+    const instances = [app.get(User).own, await app.resolve(PerUse), await app.resolve(PerUse)];
+    expect(new Set(instances).size).toBe(3);
+    expect(await mostOf(instances)).toBe(1);
+  });
+
+  it('async-utils FR-015: so does a controller that is scoped by what it needs', async () => {
+    const app = await start();
+    counter.most = 0;
+    await counter.mostOf([1, 2, 3].map(() => app.inject('/')));
+    expect(counter.most).toBe(1);
+  });
+
+  it('async-utils FR-015: singletons of one class keep a limit each', async () => {
+    const app = await start();
+    expect(await mostOf([app.get(Counted), app.get('second')])).toBe(2);
   });
 });
 
