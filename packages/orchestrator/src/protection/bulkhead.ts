@@ -1,21 +1,24 @@
-/** A place in a bulkhead: a slot, or a place in the line for one. */
+import { type Linked, LinkedList } from '@millrace/foundation';
+
+/** A slot, or a position in the queue for one. */
 export interface Place {
-  /** Whether it has its slot. */
+  /** True if it has its slot. */
   readonly hasSlot: boolean;
-  /** Resolves when it has; for ever pending when it left the line before. */
+  /** Resolves when it has its slot. Never resolves if it left the queue before. */
   readonly slot: Promise<void>;
 }
 
-class LinePlace implements Place {
+class QueuePlace implements Place, Linked<QueuePlace> {
   hasSlot = false;
+  previous: QueuePlace | undefined;
+  next: QueuePlace | undefined;
   readonly slot: Promise<void>;
   #resolve: () => void = () => {};
 
-  constructor(hasSlot: boolean) {
+  constructor() {
     this.slot = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    if (hasSlot) this.giveSlot();
   }
 
   giveSlot(): void {
@@ -24,54 +27,51 @@ class LinePlace implements Place {
   }
 }
 
-/** Slots for a bounded number of calls, and a bounded line before them, first come first served. */
+/** Slots for a bounded number of calls, and a bounded queue for them, first come first served. */
 export class Bulkhead {
   readonly #concurrency: number;
   readonly #queueMax: number;
   #slotsTaken = 0;
-  /** A set keeps the order of arrival, and lets whoever gives up leave from anywhere. */
-  readonly #line = new Set<LinePlace>();
+  readonly #queue = new LinkedList<QueuePlace>();
 
   constructor({ concurrency, queueMax }: { readonly concurrency: number; readonly queueMax: number }) {
     this.#concurrency = concurrency;
     this.#queueMax = queueMax;
   }
 
-  /** Slots that are taken, whether or not their work has begun. */
+  /** Number of slots taken, whether or not their work has begun. */
   get slotsTaken(): number {
     return this.#slotsTaken;
   }
 
-  /** How many wait for a slot. */
+  /** Number of calls that wait for a slot. */
   get queued(): number {
-    return this.#line.size;
+    return this.#queue.size;
   }
 
-  /** Whether there is no slot and no place in the line. */
+  /** Reports whether all slots are taken and the queue is full. */
   get isFull(): boolean {
-    return this.#slotsTaken >= this.#concurrency && this.#line.size >= this.#queueMax;
+    return this.#slotsTaken >= this.#concurrency && this.#queue.size >= this.#queueMax;
   }
 
-  /** Takes a place; ask `isFull` before. */
+  /** Takes a slot, or a position in the queue. Check `isFull` first. */
   take(): Place {
-    const place = new LinePlace(this.#slotsTaken < this.#concurrency);
-    if (place.hasSlot) this.#slotsTaken += 1;
-    else this.#line.add(place);
+    const place = new QueuePlace();
+    if (this.#slotsTaken < this.#concurrency) {
+      this.#slotsTaken += 1;
+      place.giveSlot();
+    } else this.#queue.push(place);
     return place;
   }
 
   /**
-   * Gives a place back, once. Its slot goes straight to the first of the line: were it free in between, a newcomer could take it.
+   * Releases a place. Call it once. Its slot is handed to the first in the queue: a free slot could go to a newcomer.
    * @param place - of `take`.
    */
   leave(place: Place): void {
-    if (this.#line.delete(place as LinePlace)) return;
-    const [next] = this.#line;
-    if (!next) {
-      this.#slotsTaken -= 1;
-      return;
-    }
-    this.#line.delete(next);
-    next.giveSlot();
+    if (this.#queue.remove(place as QueuePlace)) return;
+    const next = this.#queue.shift();
+    if (next) next.giveSlot();
+    else this.#slotsTaken -= 1;
   }
 }

@@ -1,4 +1,5 @@
 import {
+  defaultBurst,
   durationOption,
   integerOption,
   numberOption,
@@ -12,7 +13,6 @@ import {
   sectionOption,
 } from '@millrace/foundation';
 import { type CircuitLimits, WINDOW_PARTS } from '../rules/circuit-breaker.js';
-import { defaultBurst } from '../rules/token-bucket.js';
 
 /** What becomes of a command that a protection does not let through: kept and tried later, or not taken at all. */
 export type OnRefused = 'keep' | 'reject';

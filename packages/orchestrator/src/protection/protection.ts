@@ -1,4 +1,13 @@
-import { type Clock, type Logger, silentLogger, sleep } from '@millrace/foundation';
+import {
+  type Clock,
+  type GcraBucket,
+  type Logger,
+  nextSlotUs,
+  silentLogger,
+  sleep,
+  tatAfterStart,
+  tokensAt,
+} from '@millrace/foundation';
 import type { Refusal } from '../ports.js';
 import {
   type Circuit,
@@ -8,13 +17,12 @@ import {
   reportCall,
   takeBack,
 } from '../rules/circuit-breaker.js';
-import { fullBucket, spendToken, type TokenBucket, tokensAt, tokenWaitMs } from '../rules/token-bucket.js';
 import { Bulkhead, type Place } from './bulkhead.js';
 import { Cutoff } from './cutoff.js';
 import type { ResolvedProtectionOptions } from './options.js';
 import { raceTries, type Work } from './race-tries.js';
 
-/** What a Protection takes from outside. */
+/** The dependencies of a Protection. */
 export interface ProtectionDependencies {
   /** For the log. */
   readonly route: string;
@@ -25,58 +33,63 @@ export interface ProtectionDependencies {
 
 declare const PERMIT: unique symbol;
 
-/** Leave for one call. It holds a place from `admit` on, until `run` has ended or it is withdrawn. */
+/** Permission for one call. It holds a place from `admit` until `run` has ended or it is withdrawn. */
 export interface Permit {
   readonly [PERMIT]: true;
 }
 
-/** The answer to who wants in. */
+/** The result of `admit`. */
 export type Admission = { readonly permit: Permit } | { readonly refusal: Refusal };
 
-/** How a call is run. */
+/** Options of one call. */
 export interface RunOptions<T> {
-  /** Ends it: the call is then neither well nor badly ended. */
+  /** Aborts the call, which then counts neither as a success nor as a failure. */
   readonly signal: AbortSignal;
-  /** Whether a value stands for a failure of what is protected. */
+  /** Reports whether a value stands for a failure of the protected work. */
   isFailure(value: T): boolean;
 }
 
-/** How a call ended. */
+/** The end of a call. */
 export type RunEnd<T> =
   | { readonly kind: 'done'; readonly value: T }
-  /** `began`: whether the work had begun, or was still waiting for a slot. */
+  /** `began`: false if the call still waited for a slot. */
   | { readonly kind: 'timeout'; readonly began: boolean };
 
-/** A protection as people see it. */
+/** The state of a protection, for display. */
 export interface ProtectionState {
   readonly circuit: Circuit['kind'];
-  /** Calls that have a slot. */
+  /** Number of calls that have a slot. */
   readonly running: number;
-  /** Calls that wait for one. */
+  /** Number of calls that wait for one. */
   readonly queued: number;
-  /** Calls that may begin now; undefined without a rate limit. */
+  /** Number of calls that may begin now. undefined without a rate limit. */
   readonly tokens: number | undefined;
 }
 
-/** What a permit stands for. */
+/** The place and the token of a permit. */
 interface Held {
   readonly place: Place;
   readonly epoch: number;
   readonly admittedMs: number;
-  /** Whoever has to wait for a slot takes the token when its turn has come: else a long line would hold all tokens. */
+  /** A call that waits for a slot takes its token when it has the slot. A long queue would hold all tokens otherwise. */
   holdsToken: boolean;
 }
 
-/** Bounds of a bulkhead that has none. */
+/** A bulkhead without limits. */
 const NO_BULKHEAD = { concurrency: Number.POSITIVE_INFINITY, queueMax: 0 };
-/** Until a call has ended nobody knows how long one takes. */
+/** The assumed duration of a call until one has ended. */
 const DURATION_UNKNOWN_MS = 1_000;
 /** Share of the newest duration in the mean: about the last ten count. */
 const NEWEST_SHARE = 0.2;
+/**
+ * A start may come this much early. Sums of fractional milliseconds differ by less, and a caller that waited as long as it
+ * was told must be let through. It does not add up: the next TAT follows from the last one, not from the start.
+ */
+const EARLY_US = 1;
 
 /**
- * Stands around the calls of one route: timeout, circuit breaker, bulkhead, rate limit, hedge, each as far as it is given.
- * It can be asked before anything is stored, and says when to come again.
+ * Protects the calls of one route with a timeout, a circuit breaker, a bulkhead, a rate limit and hedges, as configured.
+ * `admit` decides before anything is stored. A refusal says when to try again.
  */
 export class Protection {
   readonly #route: string;
@@ -86,10 +99,10 @@ export class Protection {
   readonly #bulkhead: Bulkhead;
   readonly #permits = new Map<Permit, Held>();
   #circuit: Circuit = NEW_CIRCUIT;
-  #bucket: TokenBucket | undefined;
-  /** Let through, not begun. Tokens are spent when work begins, so that giving one back needs no undoing. */
+  #bucket: GcraBucket | undefined;
+  /** Calls admitted and not begun. A token is spent when the work begins, so a withdrawal has nothing to undo. */
   #tokensHeld = 0;
-  /** Have their slot and wait for a token; those who come later get none before them. */
+  /** Calls that have their slot and wait for a token. Later calls get none before them. */
   #tokensAwaited = 0;
   #meanMs: number | undefined;
 
@@ -99,10 +112,10 @@ export class Protection {
     this.#clock = clock;
     this.#logger = logger;
     this.#bulkhead = new Bulkhead(options.bulkhead ?? NO_BULKHEAD);
-    this.#bucket = options.rateLimit && fullBucket(options.rateLimit);
+    this.#bucket = options.rateLimit && { ...options.rateLimit, tatUs: 0, costMax: 1 };
   }
 
-  /** Asks circuit breaker, bulkhead and rate limit, in this order; takes from each when all of them agree, else from none. */
+  /** Checks circuit breaker, bulkhead and rate limit in this order. Takes from each if all admit the call, else from none. */
   admit(): Admission {
     const nowMs = this.#clock.monotonicMs();
     const limits = this.#options.circuitBreaker;
@@ -122,7 +135,7 @@ export class Protection {
   }
 
   /**
-   * Gives everything back for work that will not begin; nothing when it was run or withdrawn before.
+   * Releases everything for work that will not begin. Does nothing if the permit was used before.
    * @param permit - of `admit`.
    */
   withdraw(permit: Permit): void {
@@ -133,12 +146,11 @@ export class Protection {
   }
 
   /**
-   * Runs a call as soon as it has its slot. It is over at the timeout or when the signal aborts, also for work that ignores
-   * its own signal: such work goes on unseen, and its place is free.
-   * @param permit - of `admit`; good for one run.
-   * @param work - begins in this very call unless it has to wait; gets a signal of its own for each try.
-   * @returns its value, or that the time was over.
-   * @throws what the work threw; the reason of the signal when that aborted.
+   * Runs a call as soon as it has its slot. The call ends at the timeout or when the signal aborts. Work that ignores its
+   * own signal then continues without a slot.
+   * @param permit - of `admit`, for one run.
+   * @param work - begins synchronously unless it has to wait. Each attempt gets its own signal.
+   * @throws the error of the work, or the reason of the signal.
    */
   async run<T>(permit: Permit, work: Work<T>, { signal, isFailure }: RunOptions<T>): Promise<RunEnd<T>> {
     const held = this.#permits.get(permit);
@@ -164,18 +176,18 @@ export class Protection {
     }
   }
 
-  /** What it is like now, for metrics and pages. */
+  /** Returns the current state, for metrics and pages. */
   state(): ProtectionState {
     const nowMs = this.#clock.monotonicMs();
     return {
       circuit: circuitAt(this.#circuit, nowMs).kind,
       running: this.#bulkhead.slotsTaken,
       queued: this.#bulkhead.queued,
-      tokens: this.#bucket && tokensAt(this.#bucket, nowMs, this.#tokensHeld + this.#tokensAwaited),
+      tokens: this.#bucket && tokensAt(this.#bucket, wholeUs(nowMs), this.#tokensHeld + this.#tokensAwaited),
     };
   }
 
-  /** For its slot, then for its token. */
+  /** Waits for the slot, then for the token. */
   async #waitForTurn(held: Held, cutoff: Cutoff): Promise<void> {
     await cutoff.wait(held.place.slot);
     this.#tokensAwaited += 1;
@@ -186,23 +198,30 @@ export class Protection {
     }
     this.#tokensAwaited -= 1;
     if (cutoff.signal.aborted) return;
-    // Held at once: another may ask before this call goes on.
+    // Held at once: another call may be admitted before this one continues.
     this.#tokensHeld += 1;
     held.holdsToken = true;
   }
 
+  /**
+   * Returns the time until the next start may come. 0 means now.
+   * @param ahead - number of starts that spend their tokens first.
+   */
   #tokenWaitMs(ahead: number): number {
-    return this.#bucket ? tokenWaitMs(this.#bucket, this.#clock.monotonicMs(), ahead) : 0;
+    if (!this.#bucket) return 0;
+    const nowUs = wholeUs(this.#clock.monotonicMs());
+    const waitUs = nextSlotUs(this.#bucket, nowUs, 1, ahead) - nowUs;
+    return waitUs <= EARLY_US ? 0 : waitUs / 1_000;
   }
 
   #begin(): number {
     const nowMs = this.#clock.monotonicMs();
     this.#tokensHeld -= 1;
-    if (this.#bucket) this.#bucket = spendToken(this.#bucket, nowMs);
+    if (this.#bucket) this.#bucket = { ...this.#bucket, tatUs: tatAfterStart(this.#bucket, wholeUs(nowMs)) };
     return nowMs;
   }
 
-  /** @param failed - undefined when the call has shown nothing. */
+  /** @param failed - undefined if the call says nothing about the work. */
   #end({ place, epoch }: Held, startedMs: number, failed: boolean | undefined): void {
     const nowMs = this.#clock.monotonicMs();
     const tookMs = nowMs - startedMs;
@@ -221,14 +240,14 @@ export class Protection {
     this.#bulkhead.leave(place);
   }
 
-  /** Until it is half open; when others are probing, as long as such a call takes. */
+  /** Returns the time until it is half open, or the mean duration of a call while probes run. */
   #circuitWaitMs(nowMs: number): number {
     const openMs = this.#options.circuitBreaker?.openMs ?? 0;
     if (this.#circuit.kind === 'open') return this.#circuit.untilMs - nowMs;
     return Math.min(openMs, this.#meanMs ?? openMs);
   }
 
-  /** Until the next of the running calls ends, if they are spread evenly. */
+  /** Returns the time until the next running call ends, if their ends are spread evenly. */
   #slotWaitMs(): number {
     const { concurrency } = this.#options.bulkhead ?? NO_BULKHEAD;
     return (this.#meanMs ?? DURATION_UNKNOWN_MS) / concurrency;
@@ -247,7 +266,9 @@ export class Protection {
   }
 }
 
-/** In whole milliseconds, never 0: whoever is refused now is not told to come at once. */
+const wholeUs = (ms: number): number => Math.round(ms * 1_000);
+
+/** Rounds up to whole milliseconds, at least 1: a refused caller must not return at once. */
 const refused = (reason: Refusal['reason'], waitMs: number): Admission => ({
   refusal: { reason, retryAfterMs: Math.max(1, Math.ceil(waitMs)) },
 });

@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Bulkhead } from '../../src/protection/bulkhead.js';
 import { openProtection } from './open-protection.js';
 
 const CIRCUIT = { failureRate: 0.5, windowMs: 10_000, callsMin: 4, openMs: 2_000, probes: 2 };
@@ -281,6 +283,23 @@ describe('orchestrator NFR-2: bulkhead', () => {
     expect([third, newcomer].map(({ signals }) => signals.length)).toEqual([1, 0]);
   });
 
+  it('orchestrator NFR-2: a million waiting calls get their slots in order, each in constant time', () => {
+    const bulkhead = new Bulkhead({ concurrency: 1, queueMax: 1_000_000 });
+    let running = bulkhead.take();
+    const waiting = Array.from({ length: 1_000_000 }, () => bulkhead.take());
+    expect([bulkhead.queued, bulkhead.isFull]).toEqual([1_000_000, true]);
+    let inOrder = 0;
+    // A queue that walks over the calls that have left takes minutes here.
+    for (const next of waiting) {
+      if (next.hasSlot) break;
+      bulkhead.leave(running);
+      running = next;
+      if (next.hasSlot) inOrder += 1;
+    }
+    bulkhead.leave(running);
+    expect([inOrder, bulkhead.queued, bulkhead.slotsTaken]).toEqual([1_000_000, 0, 0]);
+  });
+
   it('orchestrator NFR-2: a slot that was handed over as its owner aborted goes on to the next', async () => {
     const { clock, begin, protection } = openProtection({ bulkhead: { concurrency: 1, queueMax: 2 } });
     const [first, second, third] = [begin(), begin(), begin()];
@@ -297,6 +316,28 @@ describe('orchestrator NFR-2: bulkhead', () => {
 });
 
 describe('orchestrator NFR-2: rate limit', () => {
+  it('orchestrator NFR-2: admits a caller that waited as long as it was told, at any fraction of a millisecond', async () => {
+    const rates = fc.oneof(
+      fc.integer({ min: 1, max: 5_000 }),
+      fc.double({ min: 0.05, max: 50, noNaN: true }),
+    );
+    const shares = fc.array(fc.double({ min: 0, max: 3, noNaN: true }), { minLength: 1, maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(rates, fc.integer({ min: 1, max: 20 }), shares, async (rps, burst, gaps) => {
+        const { clock, protection, calls } = openProtection({ rateLimit: { rps, burst } });
+        for (const gap of gaps) {
+          await clock.advance((gap * 1_000) / rps);
+          const answer = protection.admit();
+          if ('permit' in answer) protection.withdraw(answer.permit);
+          else await clock.advance(answer.refusal.retryAfterMs);
+          await calls('.');
+        }
+      }),
+      // Half a microsecond that is rounded up before the wait and down after it.
+      { examples: [[1, 1, [2.1920045, 0]]] },
+    );
+  });
+
   it('orchestrator NFR-2: refuses with the time until the next token; a withdrawn call gives its token back', async () => {
     const { clock, calls, admitted, refusal, protection } = openProtection({
       rateLimit: { rps: 10, burst: 2 },
