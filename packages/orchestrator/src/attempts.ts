@@ -1,9 +1,17 @@
-import { type CancelTimer, sleep, TIMED_OUT, toWorkError, withDeadline } from '@millrace/foundation';
+import {
+  backoffMs,
+  type CancelTimer,
+  ERRORS as FOUNDATION_ERRORS,
+  HeldLeases,
+  sleep,
+  TIMED_OUT,
+  toWorkError,
+  withDeadline,
+} from '@millrace/foundation';
 import { routeOf } from './check-command.js';
 import { ERRORS } from './errors.js';
 import type { OrchestratorEvents } from './events.js';
 import { fitOutcome } from './fit-outcome.js';
-import { type HeldRun, HeldRuns, instanceEnds } from './held-runs.js';
 import type { Operation, OwnedOperation, RunRef } from './model.js';
 import type { OpId } from './op-id.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
@@ -13,31 +21,44 @@ import { endingOf, judgeOutcome } from './rules/judge-outcome.js';
 import { operationFields } from './rules/log-fields.js';
 import { isTerminal } from './states.js';
 
-/** Told of what became of operations that ran here. */
+/** Called with the progress of operations that ran here. */
 export interface AttemptListener {
-  /** A try is known to the store as begun. */
+  /** The store knows that an attempt has begun. */
   onBegun(opId: OpId): void;
-  /** It ended. `waited`: another instance waits for news. */
+  /** The operation ended. `waited`: another instance waits for its end. */
   onEnded(operation: Operation, waited: boolean): void;
-  /** It goes on elsewhere, or later: without an owner, or with work behind it. */
+  /** The operation continues without this instance: it has no owner, or a backing. */
   onLeft(opId: OpId, settlement: Settlement): void;
 }
 
-/** A short operation never shows IN_PROGRESS to anybody: its beginning and its end are one write. */
+/** An attempt that runs here. */
+interface HeldRun {
+  readonly operation: OwnedOperation;
+  readonly controller: AbortController;
+  /** True if its outcome is known and being written. */
+  settling: boolean;
+  /** Called when nothing of the attempt is left here. */
+  readonly onEnd: () => void;
+}
+
+/** A short operation never shows IN_PROGRESS: its start and its end are one write. */
 const BEGIN_DELAY_MS = 25;
-/** The executor should only take the work. */
+/** The executor should only accept the work. */
 const ACCEPT_SLOW_MS = 50;
-const PAUSE_FIRST_MS = 20;
-const PAUSE_MAX_MS = 1_000;
-/** The part of the grace period in which what was told to stop may do so. */
+/** Pauses between writes of an outcome that fail. */
+const WRITE_RETRY = { strategy: 'exponential', baseMs: 20, maxMs: 1_000 } as const;
+/** The share of the grace period in which aborted attempts may end. */
 const STOPPING_SHARE = 0.2;
 
-/** Tries of operations that this instance owns: begins them, keeps their leases, writes what came of them. */
+/** The reason with which an attempt is aborted. */
+const LEASE_LOST = new Error('Lost the lease of the operation; another instance may be running it');
+
+/** The attempts of operations that this instance owns. Begins them, extends their leases, writes their outcomes. */
 export class Attempts {
   readonly #options: ResolvedOrchestratorOptions;
   readonly #events: OrchestratorEvents;
   readonly #listener: AttemptListener;
-  readonly #held: HeldRuns;
+  readonly #held: HeldLeases<OpId, HeldRun>;
   readonly #begun = new Map<OpId, RunRef>();
   #beginTimer: CancelTimer | undefined;
   #pollTimer: CancelTimer | undefined;
@@ -47,23 +68,37 @@ export class Attempts {
     this.#options = options;
     this.#events = events;
     this.#listener = listener;
-    this.#held = new HeldRuns(options);
+    const { store, clock, logger, heartbeatMs, leaseMs } = options;
+    this.#held = new HeldLeases({
+      clock,
+      logger,
+      everyMs: heartbeatMs,
+      leaseMs,
+      keyOf: ({ operation }) => operation.opId,
+      async extend(runs) {
+        const refs = runs.map(({ operation: { opId, token } }) => ({ opId, token }));
+        const lost = await store.runs.extend(refs, leaseMs);
+        return runs.filter(({ operation }) => lost.has(operation.opId));
+      },
+      onLost: (run) => this.#abort(run, LEASE_LOST),
+      isSettling: ({ settling }) => settling,
+    });
   }
 
-  /** Whether a try of this operation runs here. */
+  /** Reports whether an attempt of this operation runs here. */
   holds(opId: OpId): boolean {
     return this.#held.get(opId) !== undefined;
   }
 
   /**
-   * Begins a try; returns at once.
+   * Begins an attempt. Returns at once.
    * @param operation - owned by this instance.
-   * @param onEnd - called when nothing of the try is left here.
+   * @param onEnd - called when nothing of the attempt is left here.
    */
   begin(operation: OwnedOperation, onEnd: () => void = () => {}): void {
     const { store } = this.#options;
     if (this.#stopped.signal.aborted) {
-      // Accepted while the instance ended: another one takes it at once, or after its lease if the store is gone as well.
+      // Accepted while this instance stopped. Another one claims it now, or after its lease if this write fails.
       const { opId, token } = operation;
       store.runs.settle({ opId, token }, { kind: 'released' }).catch(() => {});
       onEnd();
@@ -82,8 +117,8 @@ export class Attempts {
   }
 
   /**
-   * What the executor says came of a try.
-   * @returns false when no try of this operation runs here.
+   * Settles an attempt with the outcome that the executor reports.
+   * @returns false if no attempt of this operation runs here.
    */
   settled(opId: OpId, outcome: Outcome, refused = false): boolean {
     const run = this.#held.get(opId);
@@ -95,42 +130,49 @@ export class Attempts {
     const { attempt, traits } = run.operation;
     const fitted = fitOutcome(outcome, this.#options.outcomeBytesMax);
     const settlement = judgeOutcome(fitted, attempt, traits.attemptsMax);
-    // A hand-over that was tried for the last time may have happened all the same, its answer lost.
+    // The last attempt to submit may have succeeded with its response lost.
     if (fitted.type === 'Retry' && settlement.kind === 'final' && traits.kind !== 'inline')
       void this.#callOff(run).then(() => this.#settle(run, settlement));
     else void this.#settle(run, settlement);
     return true;
   }
 
-  /** Somebody else decided what comes of an operation: its try, if one runs here, is told to stop. */
-  abort(opId: OpId, reason?: unknown): void {
-    this.#held.abort(opId, reason);
+  /** Aborts the attempt of an operation that ended elsewhere, if one runs here. */
+  abort(opId: OpId, reason: unknown = LEASE_LOST): void {
+    const run = this.#held.get(opId);
+    if (run) this.#abort(run, reason);
   }
 
-  /** Something became of an operation elsewhere: if a try runs here, is it still ours? */
+  /** Checks the leases if an attempt of this operation runs here. Call it when the operation changed elsewhere. */
   check(opId: OpId): void {
-    this.#held.check(opId);
+    if (this.#held.get(opId)) void this.#held.check();
   }
 
-  /** Lets tries end within the grace period, then tells them to stop and gives back what is left. */
+  /** Waits for attempts within the grace period, then aborts them and releases those that are left. */
   async stop(): Promise<void> {
     const { clock, gracePeriodMs, logger } = this.#options;
     if ((await withDeadline(clock, gracePeriodMs * (1 - STOPPING_SHARE), this.#held.idle())) === TIMED_OUT) {
-      const reason = instanceEnds();
+      const reason = FOUNDATION_ERRORS.create('SERVICE_STOPPED', { service: 'The orchestrator' });
       for (const run of this.#held.all()) run.controller.abort(reason);
       const halfMs = (gracePeriodMs * STOPPING_SHARE) / 2;
       if ((await withDeadline(clock, halfMs, this.#held.idle())) === TIMED_OUT)
         await withDeadline(clock, halfMs, this.#giveBack());
       if (this.#held.size > 0)
-        logger.warn(
-          { operations: this.#held.size },
-          'Operations could not be given back; their leases will end',
-        );
+        logger.warn({ operations: this.#held.size }, 'Operations not released; their leases will expire');
     }
     this.#stopped.abort();
     this.#beginTimer?.();
     this.#pollTimer?.();
-    for (const run of this.#held.all()) this.#held.release(run);
+    for (const run of this.#held.all()) this.#release(run);
+  }
+
+  #abort(run: HeldRun, reason: unknown): void {
+    run.controller.abort(reason);
+    this.#release(run);
+  }
+
+  #release(run: HeldRun): void {
+    if (this.#held.release(run)) run.onEnd();
   }
 
   async #execute(run: HeldRun): Promise<void> {
@@ -147,12 +189,12 @@ export class Attempts {
       });
       const tookMs = clock.monotonicMs() - asked;
       if (tookMs > ACCEPT_SLOW_MS)
-        logger.warn({ ...this.#fields(run), tookMs }, 'The executor took long to accept an operation');
+        logger.warn({ ...this.#fields(run), tookMs }, 'Executor was slow to accept an operation');
       this.#taken(run, answer ?? undefined);
     } catch (error) {
       const { message, cause } = toWorkError(error);
       const failure = ERRORS.create('EXECUTOR_FAILED', { reason: message }, { cause });
-      logger.error({ ...this.#fields(run), reason: message }, 'The executor failed');
+      logger.error({ ...this.#fields(run), reason: message }, 'Executor failed');
       void this.#settle(run, { kind: 'final', ...endingOf(Outcome.fail(failure.code, failure.message)) });
     }
   }
@@ -163,7 +205,7 @@ export class Attempts {
     else if (!this.#options.executor.onSettled) this.#pollTimer ??= this.#pollLater();
   }
 
-  /** No try began, so none is counted. */
+  /** No attempt began, so none is counted. */
   #refused(run: HeldRun, outcome: RetryOutcome): void {
     const isLast = run.operation.refusals + 1 >= this.#options.refusalsMax;
     const settlement: Settlement = isLast
@@ -181,19 +223,19 @@ export class Attempts {
     } catch (error) {
       logger.warn(
         { ...operationFields(envelope), reason: String(error) },
-        'Work that may have been handed over could not be called off',
+        'Backing not cancelled; submitted work may still run',
       );
     }
   }
 
-  /** The first settlement counts: a work that ended before its hand-over was written has ended. */
+  /** Only the first settlement counts: work that ended before its backing was stored has ended. */
   async #settle(run: HeldRun, settlement: Settlement): Promise<void> {
     if (run.settling || this.#held.get(run.operation.opId) !== run) return;
     run.settling = true;
     const { opId, token } = run.operation;
     this.#begun.delete(opId);
     const answer = await this.#write({ opId, token }, settlement, run);
-    this.#held.release(run);
+    this.#release(run);
     if (!answer) return;
     if (answer.operation && isTerminal(answer.operation.state)) {
       const waited = answer.kind === 'settled' && answer.waited;
@@ -202,23 +244,21 @@ export class Attempts {
     } else this.#listener.onLeft(opId, settlement);
   }
 
-  /** Until the store has it, or the lease is lost. What is not written then is decided by whoever comes after. */
+  /** Retries until the store has the settlement, or this instance stops. The next owner decides what was not written. */
   async #write(ref: RunRef, settlement: Settlement, run: HeldRun) {
     const { store, clock, logger } = this.#options;
-    for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
+    for (let attempt = 1; ; attempt++) {
       try {
         return await store.runs.settle(ref, settlement);
       } catch (error) {
-        logger.warn(
-          { ...this.#fields(run), reason: String(error) },
-          'What came of an operation is not written yet',
-        );
+        logger.warn({ ...this.#fields(run), reason: String(error) }, 'Outcome not stored, will retry');
+        const pauseMs = backoffMs({ ...WRITE_RETRY, attempt });
         if (!(await sleep(clock, pauseMs, this.#stopped.signal))) return undefined;
       }
     }
   }
 
-  /** At most once means: what may have happened is not done again, so its end is written by whoever knows that it is over. */
+  /** Releases attempts. `onLost: 'fail'` ends them instead: what may have run must not run again. */
   async #giveBack(): Promise<void> {
     const lost = ERRORS.create('OPERATION_LOST', { why: 'its instance was stopped' });
     await Promise.all(
@@ -250,7 +290,10 @@ export class Attempts {
             for (const { opId: begun } of refs) this.#listener.onBegun(begun);
           },
           (error: unknown) =>
-            logger.debug({ reason: String(error) }, 'Beginnings were not written; their ends will be'),
+            logger.debug(
+              { reason: String(error) },
+              'Attempt starts not stored; outcomes will still be stored',
+            ),
         );
       },
       { unref: true },
@@ -262,7 +305,7 @@ export class Attempts {
     return clock.setTimer(pollingIntervalMs, () => void this.#poll(), { unref: true });
   }
 
-  /** For executors that tell nothing. */
+  /** Polls executors without `onSettled`. */
   async #poll(): Promise<void> {
     const { executor, logger } = this.#options;
     const running = this.#held.all().filter(({ settling }) => !settling);
@@ -272,7 +315,7 @@ export class Attempts {
         try {
           if (isTerminal(await executor.getState(opId))) this.settled(opId, await executor.getOutcome(opId));
         } catch (error) {
-          logger.debug({ ...this.#fields(run), reason: String(error) }, 'The executor was asked in vain');
+          logger.debug({ ...this.#fields(run), reason: String(error) }, 'Executor poll failed');
         }
       }),
     );

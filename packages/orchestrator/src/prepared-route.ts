@@ -1,4 +1,5 @@
 import {
+  backoffMs,
   type Clock,
   durationOption,
   ERRORS as FOUNDATION_ERRORS,
@@ -6,6 +7,7 @@ import {
   type Logger,
   numberOption,
   type Rng,
+  withJitter,
 } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
 import type { Backing, Envelope, RouteTraits } from './model.js';
@@ -14,29 +16,29 @@ import { Outcome, type RetryOutcome } from './outcome.js';
 import { type ResolvedProtectionOptions, resolveProtectionOptions } from './protection/options.js';
 import { Protection } from './protection/protection.js';
 import type { BackedRoute, BackingAdapter, InlineHandler, InlineRoute, Route } from './routes.js';
-import { backoffMs } from './rules/backoff.js';
 
-/** What a route is made ready with. */
+/** The definition of a route and its dependencies. */
 export interface PreparedRouteSetup extends TryOptions {
   readonly name: string;
   readonly route: Route;
-  /** Takes its commands over; undefined for inline routes. */
+  /** Submits its commands. undefined for inline routes. */
   readonly adapter: BackingAdapter | undefined;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
 }
 
-/** Of an inline route in one instance, unless its protection says otherwise: more wait, and more than those are refused. */
+/** The bulkhead of an inline route whose protection sets none. It counts the calls of one instance. */
 const INLINE_BULKHEAD = { concurrency: 1_000, queueMax: 10_000 };
 
-const REFUSED_SPREAD = 0.5;
+/** A refused operation waits up to this share longer, because many were told the same delay. */
+const REFUSED_JITTER = 0.5;
 
 const COUNT = integerOption({ min: 0, max: 1_000 });
 const DURATION = durationOption({ min: 1, max: 86_400_000 });
 const SHARE = numberOption({ min: 0, max: 1 });
 
-/** A route, checked, with its protection and its tries worked out. */
+/** A checked route with its protection and its retries. */
 export class PreparedRoute {
   readonly name: string;
   readonly kind: string;
@@ -83,57 +85,39 @@ export class PreparedRoute {
     adapter?.check?.(name, route as BackedRoute);
   }
 
-  /** Does the work of an inline route. */
+  /** The function of an inline route. */
   get handler(): InlineHandler {
     return (this.#setup.route as InlineRoute).run;
   }
 
-  /** Hands a command over. */
+  /** Submits a command to its backing. */
   submit(envelope: Envelope): Promise<Backing> {
     const { adapter, route } = this.#setup;
     return (adapter as BackingAdapter).submit(envelope, route as BackedRoute);
   }
 
   /**
-   * How long to wait after a try that failed.
+   * Computes the delay after a failed attempt, with jitter.
    * @param attempt - its number, from 1.
    */
   delayMs(attempt: number, error: unknown): number {
-    const { rng, route, ...tries } = this.#setup;
+    const { rng, route, backoffBaseMs: baseMs, backoffMaxMs: maxMs, backoffJitter } = this.#setup;
     const retry = route.kind === 'inline' ? (route as InlineRoute).options.retry : undefined;
-    const settings = { ...tries, backoffJitter: retry?.jitter ?? tries.backoffJitter };
-    const { backoff = 'exponential' } = retry ?? {};
-    if (backoff === 'exponential') return backoffMs(attempt, settings, rng.next());
-    const linear = () => settings.backoffBaseMs * attempt;
-    const delayMs = backoff === 'linear' ? linear() : askedDelay(backoff, attempt, error, linear);
-    return Math.min(settings.backoffMaxMs, Math.round(delayMs * (1 + settings.backoffJitter * rng.next())));
+    const { backoff: strategy = 'exponential', jitter = backoffJitter } = retry ?? {};
+    const delayMs = backoffMs({ strategy, attempt, error, baseMs, maxMs, fallback: 'linear' });
+    return Math.min(maxMs, Math.round(withJitter(delayMs, jitter, rng.next())));
   }
 
-  /** A delay that many were told, with up to half of it more. */
-  spread(delayMs: number): number {
-    return Math.round(delayMs * (1 + REFUSED_SPREAD * this.#setup.rng.next()));
+  /** Computes the delay after a refusal, with jitter. */
+  refusedDelayMs(retryAfterMs: number): number {
+    return Math.round(withJitter(retryAfterMs, REFUSED_JITTER, this.#setup.rng.next()));
   }
 
-  /** What comes of a try that took too long. */
+  /** Makes the outcome of an attempt that timed out. */
   timedOut(attempt: number): RetryOutcome {
     const error = ERRORS.create('OPERATION_TIMEOUT', { timeoutMs: this.#timeoutMs });
     const nextRetryAfterMs = this.delayMs(attempt, error);
     return Outcome.retry({ reason: 'TIMEOUT', attemptCount: attempt, nextRetryAfterMs });
-  }
-}
-
-/** A function of the user's that answers nonsense must not keep an operation waiting for ever. */
-function askedDelay(
-  backoff: (attempt: number, error: unknown) => number,
-  attempt: number,
-  error: unknown,
-  otherwise: () => number,
-): number {
-  try {
-    const delayMs = backoff(attempt, error);
-    return Number.isFinite(delayMs) && delayMs >= 0 ? delayMs : otherwise();
-  } catch {
-    return otherwise();
   }
 }
 

@@ -256,7 +256,10 @@ function refusedTry(
   route: PreparedRoute,
   { attempt, refusals }: Attempt,
 ): RetryOutcome {
-  const nextRetryAfterMs = Math.max(route.spread(retryAfterMs), route.delayMs(refusals + 1, undefined));
+  const nextRetryAfterMs = Math.max(
+    route.refusedDelayMs(retryAfterMs),
+    route.delayMs(refusals + 1, undefined),
+  );
   return Outcome.retry({ reason, attemptCount: attempt, nextRetryAfterMs });
 }
 

@@ -254,7 +254,7 @@ describe('InlineFastPathRunner', () => {
     });
     const { value } = await answered(clock, runner.submit(commandOf('b', { ms: 1 })));
     expect(value.completedFast).toBe(true);
-    expect(lines.map(({ message }) => message)).toContain('The executor took long to accept an operation');
+    expect(lines.map(({ message }) => message)).toContain('Executor was slow to accept an operation');
   });
 });
 

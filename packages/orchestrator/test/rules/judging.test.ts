@@ -1,8 +1,11 @@
+import { type Rng, seededRng, silentLogger } from '@millrace/foundation';
+import { ManualClock } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
+import { inline } from '../../src/define-routes.js';
 import { fitOutcome } from '../../src/fit-outcome.js';
 import { TRY_DEFAULTS } from '../../src/options.js';
 import { Outcome } from '../../src/outcome.js';
-import { backoffMs } from '../../src/rules/backoff.js';
+import { PreparedRoute } from '../../src/prepared-route.js';
 import { judgeOutcome } from '../../src/rules/judge-outcome.js';
 import { outcomeOfError } from '../../src/rules/outcome-of-error.js';
 import { foretellMs, type RouteDurations, withDuration } from '../../src/rules/route-durations.js';
@@ -31,11 +34,14 @@ describe('what comes of a try', () => {
   });
 
   it('orchestrator NFR-2: waits double from one second to five minutes, with up to a tenth more', () => {
-    const waits = [1, 2, 3, 9, 10, 1_000].map((attempt) => backoffMs(attempt, TRY_DEFAULTS, 0));
-    expect(waits).toEqual([1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
-    expect(backoffMs(1, TRY_DEFAULTS, 1)).toBe(1_100);
-    expect(backoffMs(9, TRY_DEFAULTS, 1)).toBe(281_600);
-    expect(backoffMs(10, TRY_DEFAULTS, 1)).toBe(300_000);
+    const delays = (random: number, ...attempts: number[]) => {
+      const rng: Rng = { ...seededRng(0), next: () => random };
+      const setup = { ...TRY_DEFAULTS, clock: new ManualClock(), rng, logger: silentLogger };
+      const route = new PreparedRoute({ ...setup, name: 'A.B', route: inline(() => 1), adapter: undefined });
+      return attempts.map((attempt) => route.delayMs(attempt, undefined));
+    };
+    expect(delays(0, 1, 2, 3, 9, 10, 1_000)).toEqual([1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
+    expect(delays(1, 1, 9, 10)).toEqual([1_100, 281_600, 300_000]);
   });
 
   it('orchestrator NFR-2: what was behind a final error is kept with it', () => {
