@@ -74,7 +74,6 @@ export {
   sectionOption,
   textOption,
 } from './options.js';
-export { Repeating, type RepeatingOptions } from './repeating.js';
 export { type Rng, seededRng, systemRng } from './rng.js';
 export { StoreLook, type StoreLookEnvironment } from './store-look.js';
 export { formatScopedId, NO_TENANT, parseScopedId, type ScopedId } from './tenant.js';
