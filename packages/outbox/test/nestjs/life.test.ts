@@ -1,12 +1,12 @@
 import { type Database, PgliteDatabase } from '@millrace/postgres';
-import { latch, ManualClock, pgliteFolder, recordingLogger, until } from '@millrace/testkit';
+import { latch, pgliteFolder, recordingLogger, until } from '@millrace/testkit';
 import { Inject } from '@nestjs/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { defineDag, type TaskContext, task } from '../../src/index.js';
-import { Batches, OUTBOX_DATABASE, Outbox, OutboxModule, Poller, Pusher } from '../../src/nestjs/index.js';
+import { defineDag, task } from '../../src/index.js';
+import { Batches, OUTBOX_DATABASE, Outbox, OutboxModule, Pusher } from '../../src/nestjs/index.js';
 import { embeddedNotice } from '../../src/nestjs/outbox-host.js';
 import { type OutboxDatabase, openOutboxDatabase } from '../open-outbox.js';
-import { boot, ended, feature, QUIET, refused, start } from './boot.js';
+import { ended, feature, QUIET, refused, start } from './boot.js';
 
 let opened: OutboxDatabase | undefined;
 let database: Database;
@@ -68,44 +68,6 @@ describe('outbox: life and end of an application', () => {
     // Its Database is the application's, and goes on.
     expect(await app.get(Batches).get(app.get(Work).id)).toMatchObject({ dag: 'life' });
     expect(await app.get(Batches).backlog()).toMatchObject({ ready: 1 });
-  });
-
-  it('outbox OB-3: near the end of the grace period tasks see an abort and are given back with their attempt', async () => {
-    const clock = new ManualClock();
-    const begun = latch('the task runs');
-    let isAborted = false;
-    const run = async ({ signal }: TaskContext) => {
-      begun.open();
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      isAborted = true;
-      throw signal.reason;
-    };
-    const dags = [defineDag('slow', { only: task({ mode: 'external', run }) })];
-    const app = await start({
-      imports: [OutboxModule.forRoot({ ...QUIET, database, schema: 'grace', clock, dags })],
-    });
-    const { id } = await app.get(Pusher).start('slow', 'k');
-    // The poller answers hints after a moment of its own clock.
-    await until(() => begun.opened || clock.advance(1).then(() => false), { what: 'the task to run' });
-    const closing = app.close();
-    await until(() => app.get(Outbox).state === 'STOPPING', { what: 'the end to begin' });
-    await clock.advance(1_500);
-    expect(isAborted).toBe(false);
-    await clock.advance(100);
-    await closing;
-    expect(isAborted).toBe(true);
-    expect(app.get(Poller).busy).toBe(0);
-    expect(await app.get(Batches).task(id, 'only')).toMatchObject({ status: 'READY', attempts: 0, lost: 0 });
-  });
-
-  it('outbox: poll false only starts and watches batches', async () => {
-    const dags = [defineDag('idle', { only: task({ run: () => 1 }) })];
-    const app = await boot({
-      imports: [OutboxModule.forRoot({ ...QUIET, database, schema: 'idle', poll: false, dags })],
-    });
-    const { id } = await app.get(Pusher).start('idle', 'k');
-    expect(await app.get(Batches).get(id)).toMatchObject({ status: 'RUNNING' });
-    expect(app.get(Poller).busy).toBe(0);
   });
 });
 

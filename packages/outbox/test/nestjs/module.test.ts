@@ -1,111 +1,93 @@
-import { type Database, PgDatabase, PgliteDatabase } from '@millrace/postgres';
+import { PgDatabase, PgliteDatabase } from '@millrace/postgres';
 import { latch } from '@millrace/testkit';
 import type { DynamicModule } from '@nestjs/common';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { defineDag, task } from '../../src/index.js';
 import {
   Batches,
   DagRegistry,
+  Dags,
   OUTBOX_DATABASE,
   Outbox,
   OutboxModule,
   type OutboxModuleOptions,
   Poller,
   Pusher,
+  Schedules,
 } from '../../src/nestjs/index.js';
 import { QUIET, refused, start } from './boot.js';
 
-const dag = defineDag('d', { a: task({ run: () => 1 }) });
-
 /** A given Database that is never reached. */
 const unused = { database: new PgliteDatabase() };
+const TOKENS = [Outbox, Pusher, Batches, DagRegistry, Dags, Poller, Schedules, OUTBOX_DATABASE];
 
-/** The outbox that an application would have; the start ends before the database is opened. */
-async function outboxOf(module: DynamicModule): Promise<Provided> {
-  const seen = latch<Provided>('the outbox is made');
-  const tokens = [Outbox, Pusher, Batches, DagRegistry, Poller, OUTBOX_DATABASE];
-  const probe = {
-    provide: 'probe',
-    inject: tokens,
-    useFactory: (...provided: Provided) => {
-      seen.open(provided);
-      throw new Error('seen enough');
-    },
+/** The injectables that an application has. Its start fails before the database is opened. */
+async function injected(module: DynamicModule): Promise<Injected> {
+  const seen = latch<Injected>('the outbox is made');
+  const useFactory = (...values: Injected) => {
+    seen.open(values);
+    throw new Error('seen enough');
   };
+  const probe = { provide: 'probe', inject: TOKENS, useFactory };
   await expect(start({ imports: [module], providers: [probe] })).rejects.toThrow('seen enough');
   return seen.promise;
 }
 
-type Provided = [Outbox, Pusher, Batches, DagRegistry, Poller, Database];
+type Injected = [outbox: Outbox, ...parts: unknown[]];
 
-describe('outbox: options of the module', () => {
-  it('outbox: one outbox is behind all injectables, with the defaults of the specification', async () => {
-    const [outbox, ...parts] = await outboxOf(OutboxModule.forRoot({ ...unused, dags: [dag] }));
-    expect(outbox.options).toMatchObject({ pollIntervalMs: 300, concurrency: 10, leaseMs: 30_000 });
-    const { pusher, batches, registry, poller } = outbox;
-    for (const [index, part] of [pusher, batches, registry, poller, unused.database].entries())
-      expect(parts[index]).toBe(part);
-    expect(registry.names).toEqual(['d']);
-  });
+it('outbox: one outbox is behind all injectables, with the defaults and the DAGs of the module', async () => {
+  const dags = [defineDag('d', { a: task({ run: () => 1 }) })];
+  const [outbox, ...parts] = await injected(OutboxModule.forRoot({ ...unused, dags }));
+  expect(outbox.options).toMatchObject({ pollIntervalMs: 300, concurrency: 10, leaseMs: 30_000 });
+  const { pusher, batches, registry, poller, schedules } = outbox;
+  const expected = [pusher, batches, registry, outbox.dags, poller, schedules, unused.database];
+  expect(parts.map((part, index) => part === expected[index])).toEqual(expected.map(() => true));
+  expect(registry.names).toEqual(['d']);
+});
 
-  it('outbox: without a database it is embedded; every application that uses a module has its own', async () => {
-    const root = OutboxModule.forRoot({ database: { dataDir: '/nowhere' } });
-    const databases = [await outboxOf(root), await outboxOf(root)].map((provided) => provided[5]);
-    expect(databases[0]).toBeInstanceOf(PgliteDatabase);
-    expect(databases[0]).not.toBe(databases[1]);
-    expect((await outboxOf(OutboxModule.register()))[5]).toBeInstanceOf(PgliteDatabase);
-    expect((await outboxOf(OutboxModule.forRoot({ database: { url: 'postgres://h/d' } })))[5]).toBeInstanceOf(
-      PgDatabase,
-    );
-  });
+it('outbox: every application has a database of its own, which is embedded unless it has a URL', async () => {
+  const databaseOf = async (module: DynamicModule) => (await injected(module)).at(-1);
+  const root = OutboxModule.forRoot();
+  const databases = [await databaseOf(root), await databaseOf(root)];
+  expect(databases[0]).toBeInstanceOf(PgliteDatabase);
+  expect(databases[0]).not.toBe(databases[1]);
+  const url = 'postgres://h/d';
+  // The pool that the module makes has room for the handlers.
+  const server = await databaseOf(OutboxModule.forRoot({ database: { url }, concurrency: 200 }));
+  expect(server).toBeInstanceOf(PgDatabase);
+});
 
-  it('outbox: forRootAsync takes the options from createOutboxOptions of a class', async () => {
-    class Settings {
-      createOutboxOptions(): OutboxModuleOptions {
-        return { ...QUIET, ...unused, leaseMs: 7_000 };
-      }
+it('outbox: forRootAsync takes the options from createOutboxOptions of a class', async () => {
+  class Settings {
+    createOutboxOptions(): OutboxModuleOptions {
+      return { ...QUIET, ...unused, leaseMs: 7_000 };
     }
-    const [outbox] = await outboxOf(OutboxModule.forRootAsync({ useClass: Settings }));
-    expect(outbox.options.leaseMs).toBe(7_000);
-  });
+  }
+  const [outbox] = await injected(OutboxModule.forRootAsync({ useClass: Settings }));
+  expect(outbox.options.leaseMs).toBe(7_000);
+});
 
-  it.each<[object, string, string]>([
-    [{ leaseMs: -1 }, 'OPTION_INVALID', 'leaseMs'],
-    [{ leaseMS: 1 }, 'OPTION_UNKNOWN', "did you mean 'leaseMs'?"],
-    [{ database: 'postgres://x' }, 'OPTION_INVALID', '{ url } of a PostgreSQL'],
-    [{ database: { dataDri: '/x' } }, 'OPTION_UNKNOWN', "did you mean 'dataDir'?"],
-    // An address that the environment does not have: not an empty database in memory.
-    [{ database: { url: undefined } }, 'OPTION_INVALID', 'url'],
-    [{ database: { url: 'postgres://h/d', poolSize: 5 } }, 'OPTION_INVALID', 'concurrency'],
-    [{ dags: dag }, 'OPTION_INVALID', 'a list of DAGs'],
-    [{ logger: {} }, 'OPTION_INVALID', 'a Logger'],
-    [5 as never, 'OPTION_INVALID', 'an object'],
-  ])('outbox: refuses the options %j by name', (options, code, message) => {
-    expect(() => OutboxModule.forRoot(options)).toThrow(refused(code, message));
-  });
+it.each<[object, string, string]>([
+  [{ leaseMs: -1 }, 'OPTION_INVALID', 'leaseMs'],
+  [{ leaseMS: 1 }, 'OPTION_UNKNOWN', "did you mean 'leaseMs'?"],
+  [{ database: 'postgres://x' }, 'OPTION_INVALID', '{ url } of a PostgreSQL'],
+  [{ database: { dataDri: '/x' } }, 'OPTION_UNKNOWN', "did you mean 'dataDir'?"],
+  // A URL missing from the environment does not become an empty database in memory.
+  [{ database: { url: undefined } }, 'OPTION_INVALID', 'url'],
+  [{ database: { url: 'postgres://h/d', poolSize: 5 } }, 'OPTION_INVALID', 'concurrency'],
+  [{ dags: {} }, 'OPTION_INVALID', 'a list of DAGs'],
+  [{ logger: {} }, 'OPTION_INVALID', 'a Logger'],
+  [5 as never, 'OPTION_INVALID', 'an object'],
+])('outbox: refuses the options %j by name', (options, code, message) => {
+  expect(() => OutboxModule.forRoot(options)).toThrow(refused(code, message));
+});
 
-  it('outbox: forFeature refuses what is no list', () => {
-    expect(() => OutboxModule.forFeature(dag as never)).toThrow(refused('OPTION_INVALID', 'a list of DAGs'));
-  });
-
-  it('outbox: a pool that the module makes has room for the handlers, whatever the concurrency is', () => {
-    const database = { url: 'postgres://h/d' };
-    expect(() => OutboxModule.forRoot({ database, concurrency: 200 })).not.toThrow();
-  });
-
-  it('outbox: two outboxes, a feature without one, and a DAG that cannot be used end the start', async () => {
-    const twice = [
-      OutboxModule.forRoot({ ...QUIET, ...unused }),
-      OutboxModule.forRoot({ ...QUIET, ...unused }),
-    ];
-    await expect(start({ imports: twice })).rejects.toThrow(refused('OPTION_INVALID', 'imported once'));
-    await expect(start({ imports: [OutboxModule.forFeature([dag])] })).rejects.toThrow('DagRegistry');
-    const circular = defineDag('c', { a: task({ after: ['b'] }), b: task({ after: ['a'] }) });
-    await expect(
-      start({
-        imports: [OutboxModule.forRoot({ ...QUIET, ...unused }), OutboxModule.forFeature([circular])],
-      }),
-    ).rejects.toThrow(refused('DAG_INVALID'));
-    expect(unused.database.state).toBe('IDLE');
-  });
+it('outbox: refuses two outboxes, DAGs without an outbox, and DAGs that are no list', async () => {
+  const root = () => OutboxModule.forRoot({ ...QUIET, ...unused });
+  await expect(start({ imports: [root(), root()] })).rejects.toThrow(
+    refused('OPTION_INVALID', 'imported once'),
+  );
+  await expect(start({ imports: [OutboxModule.forFeature([])] })).rejects.toThrow('DagRegistry');
+  expect(() => OutboxModule.forFeature({} as never)).toThrow(refused('OPTION_INVALID', 'a list of DAGs'));
+  expect(unused.database.state).toBe('IDLE');
 });
