@@ -75,6 +75,5 @@ export {
   textOption,
 } from './options.js';
 export { type Rng, seededRng, systemRng } from './rng.js';
-export { StoreLook, type StoreLookEnvironment } from './store-look.js';
 export { formatScopedId, NO_TENANT, parseScopedId, type ScopedId } from './tenant.js';
 export { type RetryPolicy, traceIdOf, type WorkContext } from './work.js';
