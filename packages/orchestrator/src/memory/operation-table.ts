@@ -1,102 +1,140 @@
+import { IndexedHeap } from '@millrace/foundation';
 import { routeOf } from '../check-command.js';
 import type { OperationFilter } from '../model.js';
 import type { OpId } from '../op-id.js';
 import type { OperationRecord } from '../rules/operation-record.js';
 import type { OperationState } from '../states.js';
 import { IdOrder } from './id-order.js';
-import { TimeHeap } from './time-heap.js';
 
 type KeyParts = Pick<OperationRecord, 'tenant' | 'domain' | 'eventType' | 'bizKey' | 'idemKey'>;
 
-/** One text for the five parts: no two keys have the same, whatever is in them. */
+/** Makes one text of the five parts. As JSON it differs for any two keys, whatever characters they contain. */
 const keyText = ({ tenant, domain, eventType, bizKey, idemKey }: KeyParts): string =>
   JSON.stringify([tenant, domain, eventType, bizKey, idemKey]);
 
-/** Operations, and everything by which they are found. */
+/** The times by which operations are found. */
+export const TIMES = ['leaseUntil', 'leaseFrom', 'dueAt', 'dueFrom', 'endedAt'] as const;
+export type Time = (typeof TIMES)[number];
+type Place = Time | 'dueOnRoute';
+
+/** The latest start of a lease or a wait comes first: one in the future shows that the clock was set back. */
+const LATEST_FIRST: readonly Time[] = ['leaseFrom', 'dueFrom'];
+
+/** An operation and its index in each heap. */
+interface Entry extends Record<Place, number> {
+  record: OperationRecord;
+}
+
+type TimeHeap = IndexedHeap<Entry, Place>;
+
+/** Compares by a time. Equal times are ordered by id. */
+function comesBefore(time: Time, one: OperationRecord, other: OperationRecord): boolean {
+  const [a, b] = [one[time] as number, other[time] as number];
+  if (a === b) return one.opId < other.opId;
+  return LATEST_FIRST.includes(time) ? a > b : a < b;
+}
+
+const heapBy = (time: Time, place: Place = time): TimeHeap =>
+  new IndexedHeap(place, (one, other) => comesBefore(time, one.record, other.record));
+
+/** All operations of a memory store, with an index for each way to find them. */
 export class OperationTable {
-  readonly #records = new Map<OpId, OperationRecord>();
+  readonly #entries = new Map<OpId, Entry>();
   readonly #keys = new Map<string, OpId>();
   readonly #counts: Record<OperationState, number> = { PENDING: 0, IN_PROGRESS: 0, COMPLETED: 0, FAILED: 0 };
   #deadLetters = 0;
+  readonly #byTime: Readonly<Record<Time, TimeHeap>> = {
+    leaseUntil: heapBy('leaseUntil'),
+    leaseFrom: heapBy('leaseFrom'),
+    dueAt: heapBy('dueAt'),
+    dueFrom: heapBy('dueFrom'),
+    endedAt: heapBy('endedAt'),
+  };
   readonly #dueByRoute = new Map<string, TimeHeap>();
   readonly #backedByKind = new Map<string, IdOrder>();
   /** In the order of their ids. */
   readonly all = new IdOrder();
-  /** An outcome is written ahead, and nobody owns it. */
+  /** Operations whose outcome is written ahead and that nobody owns. */
   readonly ahead = new IdOrder();
-  readonly leases = new TimeHeap();
-  readonly due = new TimeHeap();
-  readonly ended = new TimeHeap();
-  /** By the beginnings of leases and waits: one in the future shows that the clock was set back. */
-  readonly leasedFrom = new TimeHeap('latest first');
-  readonly dueFrom = new TimeHeap('latest first');
 
-  /** How many operations there are. */
+  /** Number of operations. */
   get size(): number {
-    return this.#records.size;
+    return this.#entries.size;
   }
 
-  /** How many there are in each state. */
+  /** Number of operations in each state. */
   get counts(): Readonly<Record<OperationState, number>> {
     return { ...this.#counts };
   }
 
-  /** How many are dead letters. */
+  /** Number of dead letters. */
   get deadLetters(): number {
     return this.#deadLetters;
   }
 
   get(opId: OpId): OperationRecord | undefined {
-    return this.#records.get(opId);
+    return this.#entries.get(opId)?.record;
   }
 
-  /** Which operation has a key. */
+  /** Returns the operation that has a key. */
   holderOf(key: KeyParts): OperationRecord | undefined {
     const opId = this.#keys.get(keyText(key));
-    return opId === undefined ? undefined : this.#records.get(opId);
+    return opId === undefined ? undefined : this.get(opId);
   }
 
-  /** Writes a record, new or changed. */
-  put(record: OperationRecord): void {
-    const before = this.#records.get(record.opId);
-    if (before === record) return;
-    this.#records.set(record.opId, record);
-    this.#count(before, -1);
-    this.#count(record, 1);
-    if (!before) this.all.add(record.opId);
-    if (before?.keyed !== record.keyed) this.#index(record);
-    this.#place(record, before);
+  /** Returns the operation that has this time and is the earliest, or the latest by `leaseFrom` and `dueFrom`. */
+  first(time: Time): OperationRecord | undefined {
+    return this.#byTime[time].peek()?.record;
   }
 
-  /** Forgets an operation that has ended. */
-  remove(record: OperationRecord): void {
-    const { opId } = record;
-    this.#records.delete(opId);
-    this.#count(record, -1);
-    this.all.delete(opId);
-    this.#index({ ...record, keyed: false });
-    // Only what has ended is ever removed: it is in no other place.
-    this.ended.set(opId, undefined);
+  /** Returns the operation that has been due longest, of all or of these routes. */
+  nextDue(routes: readonly string[] | undefined): OperationRecord | undefined {
+    if (routes === undefined) return this.first('dueAt');
+    let next: OperationRecord | undefined;
+    for (const route of routes) {
+      const first = this.#dueByRoute.get(route)?.peek()?.record;
+      if (first && (!next || comesBefore('dueAt', first, next))) next = first;
+    }
+    return next;
   }
 
-  /** Operations with work of a kind behind them. */
+  /** Returns the operations with work of a kind behind them. */
   backed(kind: string): IdOrder | undefined {
     return this.#backedByKind.get(kind);
   }
 
-  /**
-   * The operation that has been due longest.
-   * @param routes - only of these; of all without.
-   */
-  nextDue(routes: readonly string[] | undefined): { readonly opId: OpId; readonly at: number } | undefined {
-    if (routes === undefined) return this.due.peek();
-    let next: { readonly opId: OpId; readonly at: number } | undefined;
-    for (const route of routes) {
-      const first = this.#dueByRoute.get(route)?.peek();
-      if (first && (!next || first.at < next.at || (first.at === next.at && first.opId < next.opId)))
-        next = first;
+  /** Writes a record, new or changed. */
+  put(record: OperationRecord): void {
+    const { opId } = record;
+    const known = this.#entries.get(opId);
+    const before = known?.record;
+    if (before === record) return;
+    const entry = known ?? newEntry(record);
+    entry.record = record;
+    this.#count(before, -1);
+    this.#count(record, 1);
+    if (!known) {
+      this.#entries.set(opId, entry);
+      this.all.add(opId);
     }
-    return next;
+    if (before?.keyed !== record.keyed) this.#index(record);
+    for (const time of TIMES)
+      if (record[time] !== before?.[time]) place(this.#byTime[time], entry, record[time] !== undefined);
+    if (record.dueAt !== before?.dueAt) this.#placeOnRoute(entry);
+    if (record.ahead && record.endedAt === undefined && record.owner === undefined) this.ahead.add(opId);
+    else this.ahead.delete(opId);
+    this.#placeBehind(record, before);
+  }
+
+  /** Forgets an operation that has ended. Such a one is in no other index. */
+  remove(record: OperationRecord): void {
+    const entry = this.#entries.get(record.opId);
+    if (!entry) return;
+    this.#entries.delete(record.opId);
+    this.#count(record, -1);
+    this.all.delete(record.opId);
+    this.#index({ ...record, keyed: false });
+    this.#byTime.endedAt.remove(entry);
   }
 
   #count(record: OperationRecord | undefined, by: number): void {
@@ -111,41 +149,42 @@ export class OperationTable {
     else if (this.#keys.get(text) === record.opId) this.#keys.delete(text);
   }
 
-  #place(record: OperationRecord, before: OperationRecord | undefined): void {
-    const { opId, endedAt } = record;
-    if (record.leaseUntil !== before?.leaseUntil) this.leases.set(opId, record.leaseUntil);
-    if (record.leaseFrom !== before?.leaseFrom) this.leasedFrom.set(opId, record.leaseFrom);
-    if (record.dueAt !== undefined || before?.dueAt !== undefined) {
-      this.due.set(opId, record.dueAt);
-      this.dueFrom.set(opId, record.dueFrom);
-      this.#setDue(record, record.dueAt);
-    }
-    if (endedAt !== undefined) this.ended.set(opId, endedAt);
-    if (record.ahead && endedAt === undefined && record.owner === undefined) this.ahead.add(opId);
-    else this.ahead.delete(opId);
-    const kind = endedAt === undefined ? record.backing?.kind : undefined;
-    if (before?.backing && before.backing.kind !== kind) this.#setBacked(before, undefined);
-    if (kind !== undefined) this.#setBacked(record, kind);
-  }
-
-  #setDue(record: OperationRecord, at: number | undefined): void {
-    const route = routeOf(record);
-    const heap = this.#dueByRoute.get(route) ?? new TimeHeap();
-    heap.set(record.opId, at);
+  #placeOnRoute(entry: Entry): void {
+    const route = routeOf(entry.record);
+    const heap = this.#dueByRoute.get(route) ?? heapBy('dueAt', 'dueOnRoute');
+    place(heap, entry, entry.record.dueAt !== undefined);
+    // Callers name routes, so an empty heap must not stay.
     if (heap.size > 0) this.#dueByRoute.set(route, heap);
     else this.#dueByRoute.delete(route);
   }
 
-  #setBacked({ opId, backing }: OperationRecord, kind: string | undefined): void {
-    if (kind !== undefined) {
-      const order = this.#backedByKind.get(kind) ?? new IdOrder();
-      order.add(opId);
-      this.#backedByKind.set(kind, order);
-    } else if (backing) this.#backedByKind.get(backing.kind)?.delete(opId);
+  #placeBehind({ opId, endedAt, backing }: OperationRecord, before: OperationRecord | undefined): void {
+    const kind = endedAt === undefined ? backing?.kind : undefined;
+    const kindBefore = before?.backing?.kind;
+    if (kindBefore !== undefined && kindBefore !== kind) this.#backedByKind.get(kindBefore)?.delete(opId);
+    if (kind === undefined) return;
+    const order = this.#backedByKind.get(kind) ?? new IdOrder();
+    order.add(opId);
+    this.#backedByKind.set(kind, order);
   }
 }
 
-/** Whether an operation is one of those that are asked for. */
+const newEntry = (record: OperationRecord): Entry => ({
+  record,
+  leaseUntil: -1,
+  leaseFrom: -1,
+  dueAt: -1,
+  dueFrom: -1,
+  dueOnRoute: -1,
+  endedAt: -1,
+});
+
+function place(heap: TimeHeap, entry: Entry, isIn: boolean): void {
+  if (isIn) heap.put(entry);
+  else heap.remove(entry);
+}
+
+/** Reports whether an operation matches a filter. */
 export function isMatch(record: OperationRecord, filter: OperationFilter): boolean {
   const isWanted = <T>(wanted: T | undefined, value: T) => wanted === undefined || wanted === value;
   return (

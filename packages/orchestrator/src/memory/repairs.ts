@@ -10,7 +10,6 @@ import { writtenSettlement } from '../rules/written-settlement.js';
 import { toOutcomeText } from '../stored-json.js';
 import type { OperationTable } from './operation-table.js';
 import { settleAnswer } from './runs.js';
-import type { TimeHeap } from './time-heap.js';
 
 /** Repairs of operations in memory. */
 export class MemoryRepairs implements Repairs {
@@ -75,13 +74,13 @@ export class MemoryRepairs implements Repairs {
 
   async reap(limit: number): Promise<readonly Reaped[]> {
     const now = this.#clock.now();
-    this.#clamp(this.#table.leasedFrom, now);
-    this.#clamp(this.#table.dueFrom, now);
+    this.#clamp('leaseFrom', now);
+    this.#clamp('dueFrom', now);
     const reaped: Reaped[] = [];
     while (reaped.length < limit) {
-      const next = this.#table.leases.peek();
-      if (next === undefined || next.at > now) break;
-      const record = reap(this.#record(next.opId), now);
+      const next = this.#table.first('leaseUntil');
+      if (next?.leaseUntil === undefined || next.leaseUntil > now) break;
+      const record = reap(next, now);
       this.#table.put(record);
       const became = record.endedAt === undefined ? 'released' : 'failed';
       reaped.push({ operation: toOperation(record), became, waited: isWaited(record, now) });
@@ -93,9 +92,9 @@ export class MemoryRepairs implements Repairs {
     const until = this.#clock.now() - retentionMs;
     let pruned = 0;
     for (; pruned < limit; pruned++) {
-      const oldest = this.#table.ended.peek();
-      if (oldest === undefined || oldest.at > until) break;
-      this.#table.remove(this.#record(oldest.opId));
+      const oldest = this.#table.first('endedAt');
+      if (oldest?.endedAt === undefined || oldest.endedAt > until) break;
+      this.#table.remove(oldest);
     }
     return pruned;
   }
@@ -116,10 +115,10 @@ export class MemoryRepairs implements Repairs {
     return settleAnswer(before, after, now);
   }
 
-  #clamp(beginnings: TimeHeap, now: number): void {
+  #clamp(start: 'leaseFrom' | 'dueFrom', now: number): void {
     for (;;) {
-      const latest = beginnings.peek();
-      const clamped = latest && clampTimes(this.#record(latest.opId), now);
+      const latest = this.#table.first(start);
+      const clamped = latest && clampTimes(latest, now);
       if (!clamped) return;
       this.#table.put(clamped);
     }

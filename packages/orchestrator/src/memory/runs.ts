@@ -90,8 +90,8 @@ export class MemoryRuns implements Runs {
     const claimed: OwnedOperation[] = [];
     while (claimed.length < limit) {
       const next = this.#table.nextDue(routes);
-      if (next === undefined || next.at > now) break;
-      const record = claim(this.#table.get(next.opId) as OperationRecord, by, now);
+      if (next?.dueAt === undefined || next.dueAt > now) break;
+      const record = claim(next, by, now);
       this.#table.put(record);
       claimed.push(toOwned(record));
     }
@@ -100,8 +100,8 @@ export class MemoryRuns implements Runs {
 
   #makeRoom(): void {
     if (this.#table.size < this.#operationsMax) return;
-    const oldest = this.#table.ended.peek();
+    const oldest = this.#table.first('endedAt');
     if (!oldest) throw ERRORS.create('STORE_FULL', { operations: this.#table.size });
-    this.#table.remove(this.#table.get(oldest.opId) as OperationRecord);
+    this.#table.remove(oldest);
   }
 }

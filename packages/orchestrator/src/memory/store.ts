@@ -6,22 +6,21 @@ import {
   resolveOptions,
   systemClock,
 } from '@millrace/foundation';
+import type { OpId } from '../op-id.js';
 import type { Notices, OperationStore, Repairs, Runs, Views } from '../ports.js';
-import { MemoryNotices } from './notices.js';
 import { OperationTable } from './operation-table.js';
 import { MemoryRepairs } from './repairs.js';
 import { MemoryRuns } from './runs.js';
 import { MemoryViews } from './views.js';
 
-/** What a memory store may be told. */
+/** Options of a memory store. */
 export interface MemoryOperationStoreOptions {
-  /** The machine's unless given. */
+  /** Clock of all times (the machine's). */
   readonly clock?: Clock | undefined;
-  /** Most operations kept (100000): the one that ended first makes room. */
+  /** Maximum number of operations (100000). The one that ended first makes room for a new one. */
   readonly operationsMax?: number | undefined;
 }
 
-/** What a memory store does unless told otherwise. */
 const MEMORY_OPERATION_STORE_DEFAULTS = Object.freeze({ clock: systemClock, operationsMax: 100_000 });
 
 const SPEC: OptionSpec<{ readonly clock: Clock; readonly operationsMax: number }> = {
@@ -34,8 +33,8 @@ const SPEC: OptionSpec<{ readonly clock: Clock; readonly operationsMax: number }
 };
 
 /**
- * Keeps operations in this process: they are gone with it. Several runners of one process may share a store. Every call is one step: nothing
- * comes between its look and its change.
+ * Stores operations in the memory of this process; they end with it. Several runners of the process may share a store.
+ * Each call is atomic: no other one comes between its read and its write.
  */
 export class MemoryOperationStore implements OperationStore {
   readonly runs: Runs;
@@ -52,9 +51,28 @@ export class MemoryOperationStore implements OperationStore {
     this.views = new MemoryViews(table, clock);
   }
 
-  /** Nothing has to be opened. */
+  /** Does nothing. */
   async start(): Promise<void> {}
 
-  /** Nothing has to be closed: another runner may still use the store. */
+  /** Does nothing: another runner may still use the store. */
   async stop(): Promise<void> {}
+}
+
+/** Notices between the runners of one process. */
+class MemoryNotices implements Notices {
+  readonly #listeners = new Set<(opId: OpId) => void>();
+
+  tell(opId: OpId): void {
+    // Later: a listener must not run in the middle of the caller's step.
+    queueMicrotask(() => {
+      for (const listener of [...this.#listeners]) listener(opId);
+    });
+  }
+
+  hear(listener: (opId: OpId) => void): () => void {
+    // A function of its own for each call, because one listener may be given twice.
+    const own = (opId: OpId) => listener(opId);
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
+  }
 }

@@ -54,7 +54,7 @@ export class MemoryViews implements Views {
   }
 
   #oldestDueMs(): number {
-    const first = this.#table.due.peek();
-    return first ? Math.max(0, this.#clock.now() - first.at) : 0;
+    const now = this.#clock.now();
+    return Math.max(0, now - (this.#table.first('dueAt')?.dueAt ?? now));
   }
 }

@@ -2,9 +2,10 @@ import { seededRng } from '@millrace/foundation';
 import { ManualClock } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { IdOrder } from '../../src/memory/id-order.js';
+import { OperationTable, TIMES, type Time } from '../../src/memory/operation-table.js';
 import { MemoryOperationStore } from '../../src/memory/store.js';
-import { TimeHeap } from '../../src/memory/time-heap.js';
 import type { OpId } from '../../src/op-id.js';
+import { newRecord, type OperationRecord } from '../../src/rules/operation-record.js';
 import { Home, LEASE_MS, OK, RETRY } from '../contract/home.js';
 
 function openHome(operationsMax: number): { readonly home: Home; readonly clock: ManualClock } {
@@ -101,22 +102,28 @@ async function claimingMs(around: number): Promise<number> {
 }
 
 describe('what a memory store finds operations by', () => {
-  const ids = Array.from({ length: 40 }, (_, n) => `id-${String(n).padStart(2, '0')}` as OpId);
-
-  it.each(['earliest first', 'latest first'] as const)('orchestrator NFR-2: times, %s', (order) => {
-    const rng = seededRng(order);
-    const heap = new TimeHeap(order);
-    const model = new Map<OpId, number>();
-    for (let turn = 0; turn < 5_000; turn++) {
-      const opId = rng.pick(ids);
-      const at = rng.chance(0.4) ? undefined : rng.integer(0, 20);
-      heap.set(opId, at);
-      if (at === undefined) model.delete(opId);
-      else model.set(opId, at);
-      const sign = order === 'earliest first' ? 1 : -1;
-      const [first] = [...model].sort(([a, x], [b, y]) => sign * (x - y) || (a < b ? -1 : 1));
-      expect(heap.peek()).toEqual(first && { opId: first[0], at: first[1] });
-      expect(heap.size).toBe(model.size);
+  it('orchestrator NFR-2: finds the first operation by each time, and the next due one of some routes', () => {
+    const rng = seededRng('times');
+    const { home } = openHome(100);
+    const fresh = Array.from({ length: 40 }, (_, n) =>
+      newRecord(home.wish({ domain: 'D', eventType: `E${n % 5}` }), 0),
+    );
+    const table = new OperationTable();
+    const model = new Map<OpId, OperationRecord>();
+    const first = (time: Time, isWanted = (_: OperationRecord) => true) => {
+      const sign = time === 'leaseFrom' || time === 'dueFrom' ? -1 : 1;
+      const found = [...model.values()].filter((one) => one[time] !== undefined && isWanted(one));
+      const apart = (a: OperationRecord, b: OperationRecord) => (a[time] as number) - (b[time] as number);
+      return found.sort((a, b) => sign * apart(a, b) || (a.opId < b.opId ? -1 : 1))[0];
+    };
+    for (let turn = 0; turn < 2_000; turn++) {
+      const times = TIMES.map((time) => [time, rng.chance(0.4) ? undefined : rng.integer(0, 20)]);
+      const record: OperationRecord = { ...rng.pick(fresh), ...Object.fromEntries(times) };
+      table.put(record);
+      model.set(record.opId, record);
+      for (const time of TIMES) expect(table.first(time)).toBe(first(time));
+      const ofRoutes = first('dueAt', ({ eventType }) => ['E1', 'E3'].includes(eventType));
+      expect(table.nextDue(['D.E1', 'D.E3', 'D.NONE'])).toBe(ofRoutes);
     }
   });
 
