@@ -84,7 +84,7 @@ describe('imports', () => {
     expect(problemsOf({ 'packages/foundation/src/options.ts': text }).length).toBeGreaterThan(0);
     expect(problemsOf({ 'packages/outbox/src/rules/dag.ts': text }).length).toBeGreaterThan(0);
     expect(problemsOf({ 'packages/redis/src/rules/classify.ts': text }).length).toBeGreaterThan(0);
-    expect(problemsOf({ 'packages/redis/src/link.ts': text })).toEqual([]);
+    expect(problemsOf({ 'packages/redis/src/connection.ts': text })).toEqual([]);
     expect(problemsOf({ 'packages/async-utils/src/wait.ts': text })).toEqual([]);
     expect(problemsOf({ 'packages/foundation/src/clock.ts': text })).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import type { CancelTimer } from '@millrace/foundation';
 import type { Redis } from 'ioredis';
-import { verdictOf } from './failure.js';
-import type { Links, ServerLink } from './links.js';
+import type { Connections, ServerConnection } from './connection.js';
+import { classifyFailure } from './errors.js';
 import { destroyClient } from './open-client.js';
 import type { ResolvedRedisConnectionOptions } from './options.js';
 
@@ -14,17 +14,17 @@ const RETRY_MS = 200;
  */
 export class Channels {
   readonly #options: ResolvedRedisConnectionOptions;
-  readonly #links: Links;
+  readonly #connections: Connections;
   readonly #listeners = new Map<string, Set<(message: string) => void>>();
   #client: Redis | undefined;
   #opening = false;
   #cancelTimer: CancelTimer = () => {};
   #stopped = false;
 
-  /** @param links - the connection's own links, which know where a server is. */
-  constructor(options: ResolvedRedisConnectionOptions, links: Links) {
+  /** @param connections - the connection's own links, which know where a server is. */
+  constructor(options: ResolvedRedisConnectionOptions, connections: Connections) {
     this.#options = options;
-    this.#links = links;
+    this.#connections = connections;
   }
 
   /**
@@ -61,7 +61,7 @@ export class Channels {
     this.#opening = true;
     this.#cancelTimer();
     try {
-      const home = await this.#links.homeOf(undefined, this.#options.callTimeoutMs);
+      const home = await this.#connections.serverOf(undefined, this.#options.callTimeoutMs);
       if (!this.#stopped && this.#listeners.size > 0) this.#listen(home);
     } catch {
       this.#openLater(); // Told by the calls that fail meanwhile.
@@ -77,7 +77,7 @@ export class Channels {
     this.#cancelTimer = clock.setTimer(delayMs, () => void this.#open(), { unref: true });
   }
 
-  #listen(home: ServerLink): void {
+  #listen(home: ServerConnection): void {
     const client = home.bareClient('channels');
     this.#client = client;
     const lost = () => {
@@ -112,7 +112,7 @@ export class Channels {
       // To subscribe again changes nothing and needs no right that a listener might lack; a refusal is an answer too.
       client
         .subscribe(...this.#listeners.keys())
-        .then(answered, (error) => verdictOf(error).kind !== 'connection' && answered());
+        .then(answered, (error) => classifyFailure(error).kind !== 'connection' && answered());
     };
     client.once('ready', () => {
       if (this.#client !== client) return;

@@ -1,69 +1,64 @@
-import { type CancelTimer, ERRORS as FOUNDATION_ERRORS, sleep } from '@millrace/foundation';
-import { ERRORS } from './errors.js';
-import { Link } from './link.js';
+import { type CancelTimer, sleep, withDeadline } from '@millrace/foundation';
+import { readSlotOwners, type SlotOwners } from './cluster-slots.js';
+import { ServerConnection } from './connection.js';
+import { stoppedError, timeoutError } from './errors.js';
 import { type NodeAddress, natAddress, seedNodes } from './open-client.js';
 import type { ResolvedRedisConnectionOptions } from './options.js';
-import { readSlotOwners, type SlotOwners } from './rules/cluster-slots.js';
 
-/** When a caller gives up, and how long that was from the start, for the message. */
+/** The end of a call's time by the monotonic clock, and the length of that time for the error. */
 export interface Deadline {
   readonly at: number;
   readonly timeoutMs: number;
 }
 
-/** How long a caller waits for one node before it looks whether another has its keys by now. */
-const LOOK_AGAIN_MS = 100;
+/** After this long without one node, a call checks whether another node has its keys by now. */
+const RECHECK_MS = 100;
 const REFRESH_PAUSE_MS = 50;
-/** Several at once: the first that is asked may be the frozen one. All of them would be a burden on a large cluster. */
-const ASKED_AT_ONCE = 3;
-/** A node without slots still answers MOVED for what is on its way to it; one that is silent for longer is cut off. */
+/** Several nodes, because one may be frozen. Not all, because that would load a large cluster. */
+const NODES_PER_REFRESH = 3;
+/** A node without slots still redirects the commands in flight to it. One that is silent for longer is cut off. */
 const RETIRE_MS = 200;
 
 /**
- * The masters of a Redis Cluster, who of them has which slot, and a link to each. The slot table comes from any node that
- * answers, is corrected by every MOVED, and is asked for again whenever somebody has doubts.
+ * The masters of a Redis Cluster, their slots, and a connection to each. The slot table comes from the first node that
+ * replies. Every MOVED corrects it, and every failure causes it to be read again.
  */
 export class ClusterNodes {
-  readonly #options: ResolvedRedisConnectionOptions;
-  readonly #links = new Map<string, Link>();
-  readonly #retired = new Map<Link, CancelTimer>();
-  readonly #onMove: () => void;
-  #owners: { readonly bySlot: (string | undefined)[]; readonly addresses: ReadonlySet<string> } | undefined;
+  readonly #connections = new Map<string, ServerConnection>();
+  readonly #retired = new Map<ServerConnection, CancelTimer>();
+  #owners: SlotOwners | undefined;
   #refreshing: Promise<void> | undefined;
   #nextRefreshAt = 0;
   #lastError: unknown;
   #stopped = false;
   #generationsRetired = 0;
 
-  /**
-   * @param options - of the connection; they name some nodes, or an ioredis Cluster.
-   * @param onMove - called whenever slots may have come to another node.
-   */
-  constructor(options: ResolvedRedisConnectionOptions, onMove: () => void) {
-    this.#options = options;
-    this.#onMove = onMove;
-  }
+  /** @param onMove - called when slots may have moved to another node. */
+  constructor(
+    private readonly options: ResolvedRedisConnectionOptions,
+    private readonly onMove: () => void,
+  ) {}
 
   get isStopped(): boolean {
     return this.#stopped;
   }
 
   get isReady(): boolean {
-    return this.#owners !== undefined && this.masters().every((link) => link.isReady);
+    return this.#owners !== undefined && this.masters().every(({ isReady }) => isReady);
   }
 
   get generation(): number {
     let count = this.#generationsRetired;
-    for (const link of this.#links.values()) count += link.generation;
+    for (const { generation } of this.#connections.values()) count += generation;
     return count;
   }
 
   stop(): void {
     this.#stopped = true;
-    for (const link of this.#links.values()) link.stop();
-    for (const [link, cancel] of this.#retired) {
+    for (const connection of this.#connections.values()) connection.stop();
+    for (const [connection, cancel] of this.#retired) {
       cancel();
-      link.stop();
+      connection.stop();
     }
     this.#retired.clear();
   }
@@ -72,7 +67,7 @@ export class ClusterNodes {
   async known(deadline: Deadline): Promise<void> {
     while (!this.#owners) {
       this.#requireTime(deadline);
-      await this.#orDeadline(this.refresh(), deadline);
+      await withDeadline(this.options.clock, Math.max(0, this.leftMs(deadline)), this.refresh());
     }
   }
 
@@ -80,19 +75,19 @@ export class ClusterNodes {
     return this.#owners?.bySlot[slot];
   }
 
-  masters(): Link[] {
-    return [...(this.#owners?.addresses ?? [])].map((name) => this.linkAt(addressNamed(name)));
+  masters(): ServerConnection[] {
+    return [...(this.#owners?.addresses ?? [])].map((address) => this.connectionTo(parsed(address)));
   }
 
-  /** The link to a slot's node, or to any, ready to send; looks again whose the slot is while that cannot be reached. */
-  async linkFor(slot: number | undefined, deadline: Deadline): Promise<Link> {
+  /** Returns the connection to a slot's node, or to any node, as soon as it can send. Follows the slot meanwhile. */
+  async connectionFor(slot: number | undefined, deadline: Deadline): Promise<ServerConnection> {
     for (;;) {
       await this.known(deadline);
-      const link = this.#choose(slot);
-      if (link.isReady) return link;
+      const connection = this.#choose(slot);
+      if (connection.isReady) return connection;
       try {
-        await link.ready(Math.min(this.leftMs(deadline), LOOK_AGAIN_MS));
-        return link;
+        await connection.ready(Math.min(this.leftMs(deadline), RECHECK_MS));
+        return connection;
       } catch (error) {
         this.#lastError = (error as Error).cause ?? error;
       }
@@ -101,137 +96,119 @@ export class ClusterNodes {
     }
   }
 
-  linkAt(node: NodeAddress): Link {
-    const name = nameOf(node);
-    let link = this.#links.get(name);
-    if (!link) {
-      link = new Link(this.#options, 'commands', node);
-      if (this.#stopped) link.stop();
-      this.#links.set(name, link);
-      link.open();
+  connectionTo(node: NodeAddress): ServerConnection {
+    const address = formatted(node);
+    let connection = this.#connections.get(address);
+    if (!connection) {
+      connection = new ServerConnection(this.options, 'commands', node);
+      if (this.#stopped) connection.stop();
+      this.#connections.set(address, connection);
+      connection.open();
     }
-    return link;
+    return connection;
   }
 
-  /** The address of a node that another one has named; without a host it means its own. */
-  addressSaidBy(link: Link, { host, port }: NodeAddress): NodeAddress {
-    return natAddress(this.#options, { host: host === '' ? hostOf(link.address) : host, port });
+  /** Returns the address of a node that another node named. An empty host means the host of the other node. */
+  addressFrom({ address }: ServerConnection, { host, port }: NodeAddress): NodeAddress {
+    return natAddress(this.options, { host: host === '' ? parsed(address).host : host, port });
   }
 
-  /** A node has said by MOVED who has a slot. */
+  /** Corrects the owner of a slot after a MOVED. */
   moved(slot: number, node: NodeAddress): void {
-    this.linkAt(node);
-    if (this.#owners) this.#owners.bySlot[slot] = nameOf(node);
-    this.#onMove();
+    this.connectionTo(node);
+    if (this.#owners) this.#owners.bySlot[slot] = formatted(node);
+    this.onMove();
     void this.refresh();
   }
 
-  /** Asks who has which slot; callers share what is under way. Never rejects. */
+  /** Reads the slot table, or joins the read in progress. Never rejects. */
   refresh(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
-    this.#refreshing ??= this.#askForOwners()
+    this.#refreshing ??= this.#readOwners()
       .catch((error: unknown) => {
         this.#lastError = error instanceof AggregateError ? error.errors[0] : error;
       })
       .finally(() => {
-        this.#nextRefreshAt = this.#options.clock.monotonicMs() + REFRESH_PAUSE_MS;
+        this.#nextRefreshAt = this.options.clock.monotonicMs() + REFRESH_PAUSE_MS;
         this.#refreshing = undefined;
       });
     return this.#refreshing;
   }
 
   deadlineIn(timeoutMs: number): Deadline {
-    return { at: this.#options.clock.monotonicMs() + timeoutMs, timeoutMs };
+    return { at: this.options.clock.monotonicMs() + timeoutMs, timeoutMs };
   }
 
   leftMs({ at }: Deadline): number {
-    return at - this.#options.clock.monotonicMs();
+    return at - this.options.clock.monotonicMs();
   }
 
-  #choose(slot: number | undefined): Link {
+  #choose(slot: number | undefined): ServerConnection {
     const owner = slot === undefined ? undefined : this.ownerOf(slot);
-    if (owner !== undefined) return this.#links.get(owner) ?? this.linkAt(addressNamed(owner));
-    // No key, or a slot that nobody serves: whoever is asked says so.
+    if (owner !== undefined) return this.#connections.get(owner) ?? this.connectionTo(parsed(owner));
+    // Any master can execute a command without a key, or report that nobody serves the slot.
     const masters = this.masters();
-    const ready = masters.filter((link) => link.isReady);
+    const ready = masters.filter(({ isReady }) => isReady);
     const from = ready.length > 0 ? ready : masters;
-    return from[this.#options.rng.integer(0, from.length - 1)] as Link;
+    return from[this.options.rng.integer(0, from.length - 1)] as ServerConnection;
   }
 
-  async #askForOwners(): Promise<void> {
-    const { clock, connectTimeoutMs } = this.#options;
+  async #readOwners(): Promise<void> {
+    const { clock } = this.options;
     const pauseMs = this.#nextRefreshAt - clock.monotonicMs();
     if (pauseMs > 0) await sleep(clock, pauseMs);
     if (this.#stopped) return;
-    const owners = await Promise.any(
-      this.#whomToAsk().map((link) => this.#ownersFrom(link, connectTimeoutMs)),
-    );
+    const owners = await Promise.any(this.#nodesToAsk().map((node) => this.#ownersFrom(node)));
     if (this.#stopped) return;
-    this.#owners = { bySlot: [...owners.bySlot], addresses: owners.addresses };
-    for (const name of owners.addresses) this.linkAt(addressNamed(name));
-    for (const [name, link] of this.#links) if (!owners.addresses.has(name)) this.#retire(name, link);
-    this.#onMove();
-  }
-
-  #whomToAsk(): Link[] {
-    const ready = [...this.#links.values()].filter((link) => link.isReady);
-    if (ready.length > 0) {
-      const start = this.#options.rng.integer(0, ready.length - 1);
-      return [...ready.slice(start), ...ready.slice(0, start)].slice(0, ASKED_AT_ONCE);
+    this.#owners = owners;
+    for (const address of owners.addresses) this.connectionTo(parsed(address));
+    for (const [address, connection] of this.#connections) {
+      if (!owners.addresses.has(address)) this.#retire(address, connection);
     }
-    // All may have got new addresses: back to the nodes that we were given.
-    for (const node of seedNodes(this.#options)) this.linkAt(node);
-    return [...this.#links.values()];
+    this.onMove();
   }
 
-  async #ownersFrom(link: Link, timeoutMs: number): Promise<SlotOwners> {
-    const reply = await link.send('CLUSTER', ['SLOTS'], timeoutMs);
-    // '?' is a node whose address nobody knows.
+  #nodesToAsk(): ServerConnection[] {
+    const ready = [...this.#connections.values()].filter(({ isReady }) => isReady);
+    if (ready.length > 0) {
+      const start = this.options.rng.integer(0, ready.length - 1);
+      return [...ready.slice(start), ...ready.slice(0, start)].slice(0, NODES_PER_REFRESH);
+    }
+    // All nodes may have new addresses, so the ones from the options are tried again.
+    for (const node of seedNodes(this.options)) this.connectionTo(node);
+    return [...this.#connections.values()];
+  }
+
+  async #ownersFrom(connection: ServerConnection): Promise<SlotOwners> {
+    const reply = await connection.send('CLUSTER', ['SLOTS'], this.options.connectTimeoutMs);
+    // '?' stands for a node whose address is unknown.
     const owners = readSlotOwners(reply, (host, port) =>
-      host === '?' ? undefined : nameOf(this.addressSaidBy(link, { host, port })),
+      host === '?' ? undefined : formatted(this.addressFrom(connection, { host, port })),
     );
-    if (owners.addresses.size === 0) throw new Error(`${link.address} knows of no slots`);
+    if (owners.addresses.size === 0) throw new Error(`${connection.address} knows of no slots`);
     return owners;
   }
 
-  #retire(name: string, link: Link): void {
-    this.#links.delete(name);
-    this.#generationsRetired += link.generation;
+  #retire(address: string, connection: ServerConnection): void {
+    this.#connections.delete(address);
+    this.#generationsRetired += connection.generation;
     const end = () => {
-      this.#retired.delete(link);
-      link.stop();
+      this.#retired.delete(connection);
+      connection.stop();
     };
-    this.#retired.set(link, this.#options.clock.setTimer(RETIRE_MS, end, { unref: true }));
+    this.#retired.set(connection, this.options.clock.setTimer(RETIRE_MS, end, { unref: true }));
   }
 
   #requireTime(deadline: Deadline): void {
-    if (this.#stopped) {
-      throw FOUNDATION_ERRORS.create('SERVICE_STOPPED', { service: 'The Redis connection' });
-    }
-    if (this.leftMs(deadline) <= 0) throw tooLate('a connection attempt', deadline, this.#lastError);
-  }
-
-  #orDeadline(work: Promise<void>, deadline: Deadline): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#options.clock.setTimer(Math.max(0, this.leftMs(deadline)), resolve);
-      void work.then(() => {
-        cancel();
-        resolve();
-      });
-    });
+    if (this.#stopped) throw stoppedError();
+    if (this.leftMs(deadline) > 0) return;
+    throw timeoutError('a connection attempt', deadline.timeoutMs, this.#lastError);
   }
 }
 
-/** The error of a call whose deadline has passed. */
-export function tooLate(operation: string, { timeoutMs }: Deadline, cause: unknown): Error {
-  return ERRORS.create('REDIS_TIMEOUT', { operation, timeoutMs: Math.round(timeoutMs) }, { cause });
+const formatted = ({ host, port }: NodeAddress): string => `${host}:${port}`;
+
+function parsed(address: string): NodeAddress {
+  const colon = address.lastIndexOf(':');
+  return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
 }
-
-const nameOf = ({ host, port }: NodeAddress): string => `${host}:${port}`;
-
-const hostOf = (name: string): string => name.slice(0, name.lastIndexOf(':'));
-
-const addressNamed = (name: string): NodeAddress => ({
-  host: hostOf(name),
-  port: Number(name.slice(name.lastIndexOf(':') + 1)),
-});

@@ -1,4 +1,5 @@
-import { defineErrors } from '@millrace/foundation';
+import { defineErrors, ERRORS as FOUNDATION_ERRORS, MillraceError } from '@millrace/foundation';
+import { ReplyError } from 'ioredis';
 
 /** The errors of this package. */
 export const ERRORS = defineErrors('redis', {
@@ -40,3 +41,79 @@ export const ERRORS = defineErrors('redis', {
     retryable: false,
   },
 });
+
+/**
+ * The meaning of a failed command for its caller.
+ * - `connection`: unknown whether the command ran. A repeatable command may be sent again at once.
+ * - `unavailable`: Redis cannot execute it now. Try later.
+ * - `no-script`: Redis does not know the script. Send it in full.
+ * - `script`: the script is wrong, or failed on purpose.
+ * - `refused`: the command is wrong for this server or this data. A retry cannot help.
+ */
+export interface Failure {
+  readonly kind: 'connection' | 'unavailable' | 'no-script' | 'script' | 'refused';
+  /** The first word of Redis' reply, or the platform's code (`ECONNREFUSED`), for the error's details. */
+  readonly code: string;
+}
+
+/** Error replies after which the same command can succeed later without a change. */
+const TRANSIENT = new Set([
+  'MISCONF',
+  'OOM',
+  'READONLY',
+  'LOADING',
+  'BUSY',
+  'CLUSTERDOWN',
+  'TRYAGAIN',
+  'MASTERDOWN',
+  'NOREPLICAS',
+  'UNBLOCKED',
+]);
+
+/** Redis reports too many connections as a plain ERR. It passes when other clients close theirs. */
+const TRANSIENT_TEXT = /^ERR max number of clients/;
+
+const FROM_SCRIPT = /user_script|Error (running|compiling) script|script: [0-9a-f]{40}/;
+
+/** Classifies an error that ioredis threw. */
+export function classifyFailure(error: unknown): Failure {
+  // The caller passed a value that no command can carry.
+  if (error instanceof TypeError) return { kind: 'refused', code: error.name };
+  const { message = '', code } = (error ?? {}) as { message?: string; code?: unknown };
+  if (!(error instanceof (ReplyError as new () => Error))) {
+    return { kind: 'connection', code: typeof code === 'string' ? code : 'CONNECTION' };
+  }
+  const word = /^[A-Z]+(?=\s|$)/.exec(message)?.[0] ?? 'ERR';
+  if (TRANSIENT.has(word) || TRANSIENT_TEXT.test(message)) return { kind: 'unavailable', code: word };
+  if (word === 'NOSCRIPT') return { kind: 'no-script', code: word };
+  return { kind: FROM_SCRIPT.test(message) ? 'script' : 'refused', code: word };
+}
+
+/**
+ * Turns an error that ioredis threw into `REDIS_UNAVAILABLE`, `REDIS_SCRIPT_FAILED` or `REDIS_REFUSED`, with the thrown
+ * error as its cause. Returns a MillraceError as it is, except `REDIS_TIMEOUT`, which becomes `REDIS_UNAVAILABLE`.
+ */
+export function toRedisError(error: unknown, operation: string): MillraceError {
+  const options = { cause: error };
+  if (error instanceof MillraceError) {
+    if (!ERRORS.is(error, 'REDIS_TIMEOUT')) return error;
+    const details = { operation, reason: error.message, code: error.code };
+    return ERRORS.create('REDIS_UNAVAILABLE', details, options);
+  }
+  const { kind, code } = classifyFailure(error);
+  const reason = error instanceof Error && error.message !== '' ? error.message : code;
+  if (kind === 'script' || kind === 'no-script') {
+    const details = { script: operation, reason, code };
+    return ERRORS.create('REDIS_SCRIPT_FAILED', details, options);
+  }
+  const details = { operation, reason, code };
+  return ERRORS.create(kind === 'refused' ? 'REDIS_REFUSED' : 'REDIS_UNAVAILABLE', details, options);
+}
+
+/** Creates the error of a call whose deadline has passed. */
+export const timeoutError = (operation: string, timeoutMs: number, cause: unknown): MillraceError =>
+  ERRORS.create('REDIS_TIMEOUT', { operation, timeoutMs: Math.round(timeoutMs) }, { cause });
+
+/** Creates the error of a call after `stop`. */
+export const stoppedError = (): MillraceError =>
+  FOUNDATION_ERRORS.create('SERVICE_STOPPED', { service: 'The Redis connection' });

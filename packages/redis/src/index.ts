@@ -6,12 +6,10 @@
  * @packageDocumentation
  */
 export { Channels } from './channels.js';
-export { type CallOptions, type PipelineOutcomes, RedisConnection } from './client.js';
 export { compareFolder, compareHeader } from './compare-header.js';
+export type { RedisArgument } from './connection.js';
 export { ERRORS } from './errors.js';
-export { toRedisError } from './failure.js';
 export { decodeId, encodeId, type KeySpace, keySpace } from './keys.js';
-export type { RedisArgument } from './links.js';
 export { Markers, type MarkerWaitOptions, type WaitOutcome } from './markers.js';
 export {
   REDIS_CONNECTION_DEFAULTS,
@@ -19,12 +17,7 @@ export {
   type ResolvedRedisConnectionOptions,
   resolveRedisConnectionOptions,
 } from './options.js';
-export {
-  classifyFailure,
-  type FailureKind,
-  type FailureVerdict,
-  type RedisFailure,
-} from './rules/classify-failure.js';
+export { type CallOptions, type PipelineOutcomes, RedisConnection } from './redis-connection.js';
 export {
   type AnyScriptDeclaration,
   defineScript,

@@ -1,5 +1,5 @@
 import { type CancelTimer, sleep } from '@millrace/foundation';
-import type { Links, ServerLink } from './links.js';
+import type { Connections, ServerConnection } from './connection.js';
 import type { ResolvedRedisConnectionOptions } from './options.js';
 
 /** Why a wait ended. Only a hint: whoever was woken looks whether there is something, and waits again if not. */
@@ -23,8 +23,8 @@ interface Lane {
   /** Any key of the lane: where it is, all are. */
   readonly key: string;
   /** The blocking connection, and the one for commands to the same server; none until known, or when that has changed. */
-  link: ServerLink | undefined;
-  home: ServerLink | undefined;
+  link: ServerConnection | undefined;
+  home: ServerConnection | undefined;
   /** By key; those of one key in the order they came. */
   readonly waiters: Map<string, Set<Waiter>>;
   running: boolean;
@@ -59,12 +59,12 @@ const AGAIN_KEPT_MS = 60_000;
  */
 export class Markers {
   readonly #options: ResolvedRedisConnectionOptions;
-  readonly #commands: Links;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #commands: Connections;
+  readonly #lanes = new Map<number, Lane>();
   #stopped = false;
 
   /** @param commands - the connection's own links, for what must not wait behind a blocking call. */
-  constructor(options: ResolvedRedisConnectionOptions, commands: Links) {
+  constructor(options: ResolvedRedisConnectionOptions, commands: Connections) {
     this.#options = options;
     this.#commands = commands;
     commands.onMove(() => this.#leaveOldHomes());
@@ -116,7 +116,7 @@ export class Markers {
   }
 
   #laneOf(key: string): Lane {
-    const name = this.#commands.laneOf(key);
+    const name = this.#commands.slotOf(key);
     let lane = this.#lanes.get(name);
     if (!lane) {
       lane = {
@@ -163,7 +163,7 @@ export class Markers {
       } catch {
         // Told by the calls of those who poll meanwhile; here only the pace matters.
         lane.asked = undefined;
-        this.#commands.doubt();
+        this.#commands.refresh();
         await sleep(clock, RETRY_MS * (0.5 + rng.next()));
       }
     }
@@ -188,8 +188,8 @@ export class Markers {
     if (Array.isArray(reply) && reply[0] !== lane.againKey) this.#deliver(lane, String(reply[0]));
   }
 
-  async #blockingLink(lane: Lane): Promise<ServerLink> {
-    const home = await this.#commands.homeOf(lane.key, this.#options.callTimeoutMs);
+  async #blockingLink(lane: Lane): Promise<ServerConnection> {
+    const home = await this.#commands.serverOf(lane.key, this.#options.callTimeoutMs);
     if (lane.link?.address !== home.address) leaveHome(lane);
     lane.home = home;
     // A blocking call that is not answered in time has a dead connection under it: no second chance.

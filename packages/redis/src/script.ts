@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { RedisArgument } from './connection.js';
 import { ERRORS } from './errors.js';
-import type { RedisArgument } from './links.js';
 import { assembleScript, includesOf, piecesOf } from './rules/assemble-script.js';
 
 /** The values of a script's keys or arguments by name; a name that ends in `...` takes a list. */

@@ -1,7 +1,7 @@
 import { redisSandbox, until } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { expect, it } from 'vitest';
-import { RedisConnection } from '../src/client.js';
+import { RedisConnection } from '../src/index.js';
 
 leakCheck();
 

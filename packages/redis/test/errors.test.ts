@@ -1,5 +1,6 @@
+import { ReplyError } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import { classifyFailure } from '../../src/index.js';
+import { classifyFailure } from '../src/errors.js';
 
 const SHA = 'a'.repeat(40);
 
@@ -25,12 +26,15 @@ describe('classifyFailure', () => {
     ['NOPERM this user has no permissions', 'refused', 'NOPERM'],
     ['something without a word in capitals', 'refused', 'ERR'],
   ])('%s', (message, kind, code) => {
-    expect(classifyFailure({ isReply: true, message })).toEqual({ kind, code });
+    expect(classifyFailure(new (ReplyError as new (message: string) => Error)(message))).toEqual({
+      kind,
+      code,
+    });
   });
 
-  it('anything that is no reply is the connection', () => {
-    const refused = { isReply: false, message: 'connect ECONNREFUSED', code: 'ECONNREFUSED' };
+  it('classifies every error that is not a reply as a lost connection, with the code of the platform', () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     expect(classifyFailure(refused)).toEqual({ kind: 'connection', code: 'ECONNREFUSED' });
-    expect(classifyFailure({ isReply: false, message: 'Connection is closed.' }).kind).toBe('connection');
+    expect(classifyFailure(new Error('Connection is closed.')).kind).toBe('connection');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readRedirection, readSlotOwners } from '../../src/rules/cluster-slots.js';
+import { readRedirection, readSlotOwners } from '../src/cluster-slots.js';
 
 describe('readSlotOwners', () => {
   const toAddress = (host: string, port: number) => (host === '?' ? undefined : `${host || 'asked'}:${port}`);
