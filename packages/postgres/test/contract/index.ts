@@ -1,8 +1,7 @@
 import { leakCheck } from '@millrace/testkit/vitest';
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Database } from '../../src/index.js';
-import type { DatabasePlace } from '../open-databases.js';
-import { fewerTripsContract } from './fewer-trips.js';
+import type { DatabasePlace } from '../support.js';
 import { lifeContract } from './life.js';
 import { listeningContract, type Use } from './listening.js';
 import { migrationsContract } from './migrations.js';
@@ -10,7 +9,7 @@ import { statementsContract } from './statements.js';
 import { transactionsContract } from './transactions.js';
 import { valuesContract } from './values.js';
 
-/** What every driver must do. */
+/** The tests that every driver passes. */
 export function databaseContract(name: string, makePlace: () => Promise<DatabasePlace>): void {
   leakCheck();
   describe(`Database contract: ${name}`, () => {
@@ -34,7 +33,6 @@ export function databaseContract(name: string, makePlace: () => Promise<Database
       const current = () => database;
       valuesContract(current);
       statementsContract(current);
-      fewerTripsContract(() => database);
       transactionsContract(current);
       migrationsContract(current);
     });

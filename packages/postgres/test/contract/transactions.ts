@@ -1,93 +1,105 @@
-import { latch } from '@millrace/testkit';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Database, type Tx, transactionOutcome } from '../../src/index.js';
-import { failure } from '../open-databases.js';
+import { type Database, type TransactionOptions, type Tx, transactionOutcome } from '../../src/index.js';
+import { failure } from '../support.js';
 
 const insert = (tx: Pick<Tx, 'query'>, note: string) => tx.query('INSERT INTO ledger VALUES ($1)', [note]);
+const insertLast = (tx: Tx, note: string) =>
+  tx.commitWith<{ note: string }>('INSERT INTO ledger VALUES ($1) RETURNING note', [note]);
+const swallowAnError = (tx: Tx) => tx.query('SELECT 1 / 0').catch(() => {});
+const rolledBack = { code: 'TX_ROLLED_BACK', cause: { code: '22012' } };
 
-/** Transactions. */
+/** Transactions, also with fewer round trips: `beginWithFirst` and `commitWith`. */
 export function transactionsContract(database: () => Database): void {
-  const notes = async () =>
-    (await database().query<{ note: string }>('SELECT note FROM ledger ORDER BY note')).rows.map(
-      (r) => r.note,
-    );
+  beforeAll(() => database().query('CREATE TABLE ledger (note text PRIMARY KEY)'));
+  beforeEach(() => database().query('DELETE FROM ledger'));
+  const notes = async () => {
+    const { rows } = await database().query<{ note: string }>('SELECT note FROM ledger ORDER BY note');
+    return rows.map(({ note }) => note);
+  };
 
-  describe('transaction', () => {
-    beforeAll(() => database().query('CREATE TABLE ledger (note text PRIMARY KEY)'));
-    beforeEach(() => database().query('DELETE FROM ledger'));
+  describe.each<[string, TransactionOptions]>([
+    ['transaction', {}],
+    ['transaction whose BEGIN travels with the first statement', { beginWithFirst: true }],
+  ])('%s', (_, begin) => {
+    const run = <T>(fn: (tx: Tx) => Promise<T>, options?: TransactionOptions) =>
+      database().transaction(fn, { ...begin, ...options });
+    const fail = (fn: (tx: Tx) => Promise<unknown>, options?: TransactionOptions) =>
+      failure(run(fn, options));
 
-    it('commits when the function returns, and gives what it returned', async () => {
-      const value = await database().transaction(async (tx) => {
+    it('commits when the function returns, and returns its value', async () => {
+      const value = await run(async (tx) => {
         await insert(tx, 'a');
+        expect(tx.xid).toMatch(/^\d+@/);
         expect(await transactionOutcome(tx, tx.xid ?? '')).toBe('in progress');
         return { any: 'thing' };
       });
       expect(value).toEqual({ any: 'thing' });
+      await run(async () => {});
       expect(await notes()).toEqual(['a']);
     });
 
-    it('rolls back when the function throws, and throws the same', async () => {
+    it('rolls back when the function throws, and throws the same error', async () => {
       const own = new Error('my own');
-      const thrown = failure(
-        database().transaction(async (tx) => {
-          await insert(tx, 'a');
-          throw own;
-        }),
-      );
-      expect(await thrown).toBe(own);
+      const afterInsert = async (tx: Tx) => {
+        await insert(tx, 'a');
+        throw own;
+      };
+      for (const fn of [afterInsert, () => Promise.reject(own)]) expect(await fail(fn)).toBe(own);
       expect(await notes()).toEqual([]);
     });
 
-    it('what was not awaited belongs to it all the same', async () => {
-      await database().transaction(async (tx) => {
+    it('includes statements that the function does not await', async () => {
+      await run(async (tx) => {
         for (const note of ['a', 'b', 'c']) void insert(tx, note);
       });
       expect(await notes()).toEqual(['a', 'b', 'c']);
     });
 
-    it('after its end tx answers TX_CLOSED', async () => {
+    it('closes tx at its end: TX_CLOSED', async () => {
       const escaped: Tx[] = [];
-      await database().transaction(async (tx) => {
+      await run(async (tx) => {
         escaped.push(tx);
         await tx.transaction(async (inner) => void escaped.push(inner));
         expect(await failure(insert(escaped[1] as Tx, 'x'))).toMatchObject({ code: 'TX_CLOSED' });
       });
-      await failure(
-        database().transaction(async (tx) => {
-          escaped.push(tx);
-          throw new Error('no');
-        }),
-      );
-      for (const tx of escaped) {
-        expect(await failure(insert(tx, 'late'))).toMatchObject({ code: 'TX_CLOSED' });
-        expect(await failure(tx.script('SELECT 1'))).toMatchObject({ code: 'TX_CLOSED' });
-        expect(await failure(tx.transaction(async () => {}))).toMatchObject({ code: 'TX_CLOSED' });
-      }
+      await fail(async (tx) => {
+        escaped.push(tx);
+        throw new Error('no');
+      });
+      await run(async (tx) => {
+        escaped.push(tx);
+        await tx.commitWith('SELECT 1');
+      });
+      for (const tx of escaped)
+        for (const call of [insert(tx, 'late'), tx.script('SELECT 1'), tx.transaction(async () => {})].map(
+          failure,
+        ))
+          expect(await call).toMatchObject({ code: 'TX_CLOSED' });
       expect(await notes()).toEqual([]);
     });
 
-    it('a part that fails is rolled back alone', async () => {
-      await database().transaction(async (tx) => {
+    it('rolls back a failed part alone', async () => {
+      await run(async (tx) => {
         await insert(tx, 'a');
-        const thrown = await failure(
-          tx.transaction(async (part) => {
-            await insert(part, 'b');
-            await part.transaction((deeper) => insert(deeper, 'c'));
-            await insert(part, 'a');
-          }),
-        );
-        expect(thrown).toMatchObject({ code: '23505' });
-        await tx.transaction((part) => insert(part, 'd'));
+        const part = tx.transaction(async (inner) => {
+          await insert(inner, 'b');
+          await inner.transaction((deeper) => insert(deeper, 'c'));
+          await insert(inner, 'a');
+        });
+        expect(await failure(part)).toMatchObject({ code: '23505' });
+        await tx.transaction((inner) => insert(inner, 'd'));
       });
       expect(await notes()).toEqual(['a', 'd']);
     });
 
-    it('while a part is open the outer tx refuses statements: they would share its fate', async () => {
-      await database().transaction(async (tx) => {
+    it('refuses statements of the outer tx while a part is open: TX_REENTRANT', async () => {
+      await run(async (tx) => {
         await tx.transaction(async (part) => {
           await insert(part, 'a');
-          expect(await failure(insert(tx, 'b'))).toMatchObject({ code: 'TX_REENTRANT' });
-          expect(await failure(tx.transaction(async () => {}))).toMatchObject({ code: 'TX_REENTRANT' });
+          for (const call of [insert(tx, 'b'), tx.transaction(async () => {}), insertLast(part, 'b')].map(
+            failure,
+          ))
+            expect(await call).toMatchObject({ code: 'TX_REENTRANT' });
         });
         await insert(tx, 'c');
       });
@@ -95,106 +107,121 @@ export function transactionsContract(database: () => Database): void {
     });
 
     it('never reports success when PostgreSQL rolled back: a swallowed error is TX_ROLLED_BACK', async () => {
-      const thrown = await failure(
-        database().transaction(async (tx) => {
+      for (const then of [
+        async () => {},
+        (tx: Tx) => insert(tx, 'b'), // Shows the swallowed failure, not its echo.
+        (tx: Tx) => insertLast(tx, 'b'),
+      ]) {
+        const thrown = await fail(async (tx) => {
           await insert(tx, 'a');
-          await insert(tx, 'a').catch(() => {});
-        }),
-      );
-      expect(thrown).toMatchObject({ code: 'TX_ROLLED_BACK', cause: { code: '23505' } });
+          await swallowAnError(tx);
+          await then(tx);
+        });
+        expect(thrown).toMatchObject(rolledBack);
+      }
       expect(await notes()).toEqual([]);
     });
 
-    it('has the isolation that was asked for', async () => {
+    it('has the requested isolation', async () => {
       const level = async (tx: Tx) =>
         (await tx.query<{ v: string }>("SELECT current_setting('transaction_isolation') AS v")).rows[0]?.v;
-      expect(await database().transaction(level)).toBe('read committed');
+      expect(await run(level)).toBe('read committed');
       for (const isolation of ['read committed', 'repeatable read', 'serializable'] as const)
-        expect(await database().transaction(level, { isolation })).toBe(isolation);
+        expect(await run(level, { isolation })).toBe(isolation);
     });
 
-    it('read-only: reads, and writes are the statement’s fault', async () => {
-      const thrown = await failure(database().transaction((tx) => insert(tx, 'a'), { readOnly: true }));
-      expect(thrown).toMatchObject({ code: '25006' });
+    it('reads and refuses to write if it is read-only', async () => {
+      expect(await fail((tx) => insert(tx, 'a'), { readOnly: true })).toMatchObject({ code: '25006' });
       const read = (tx: Tx) => tx.query('SELECT note FROM ledger');
-      expect(await database().transaction(read, { readOnly: true })).toEqual({ rows: [], rowCount: 0 });
+      expect(await run(read, { readOnly: true })).toEqual({ rows: [], rowCount: 0 });
     });
 
-    it('runs again after a serialization failure or deadlock only when asked', async () => {
-      for (const sqlState of ['40001', '40P01']) {
-        let runs = 0;
-        const twiceUnlucky = async (tx: Tx) => {
-          await insert(tx, sqlState);
-          if (++runs < 3)
-            await tx.script(`DO $$ BEGIN RAISE 'collided' USING ERRCODE = '${sqlState}'; END $$`);
-          return runs;
-        };
-        expect(await failure(database().transaction(twiceUnlucky))).toMatchObject({ code: sqlState });
-        expect(runs).toBe(1);
-        expect(await failure(database().transaction(twiceUnlucky, { retries: 0 }))).toMatchObject({
-          code: sqlState,
-        });
-        runs = 0;
-        expect(await database().transaction(twiceUnlucky, { retries: 2 })).toBe(3);
-      }
-      expect(await notes()).toEqual(['40001', '40P01']);
+    it.each(['40001', '40P01'])('runs again after %s as often as retries allows', async (sqlState) => {
+      let runs = 0;
+      const collideTwice = async (tx: Tx) => {
+        await insert(tx, sqlState);
+        if (++runs < 3) await tx.script(`DO $$ BEGIN RAISE 'collided' USING ERRCODE = '${sqlState}'; END $$`);
+        return runs;
+      };
+      expect(await fail(collideTwice)).toMatchObject({ code: sqlState });
+      expect(runs).toBe(1);
+      runs = 0;
+      expect(await run(collideTwice, { retries: 2 })).toBe(3);
+      expect(await notes()).toEqual([sqlState]);
     });
 
-    it('past its timeout it is over: TX_TIMEOUT outside, TX_CLOSED and an aborted signal inside, nothing done', async () => {
-      const held = latch<Tx>('the function holds a tx');
-      const never = latch('never');
-      const transaction = failure(
-        database().transaction(
-          async (tx) => {
-            await insert(tx, 'a');
-            held.open(tx);
-            await never.promise;
-          },
-          { timeoutMs: 300 },
-        ),
+    it('ends at its timeout: TX_TIMEOUT outside, TX_CLOSED and an aborted signal inside', async () => {
+      let held: Tx | undefined;
+      const thrown = await fail(
+        async (tx) => {
+          held = tx;
+          await insert(tx, 'a');
+          expect(tx.signal.aborted).toBe(false);
+          await new Promise(() => {});
+        },
+        { timeoutMs: 100 },
       );
-      const tx = await held.wait();
-      expect(tx.signal.aborted).toBe(false);
-      expect(await transaction).toMatchObject({ code: 'TX_TIMEOUT', status: 504, retryable: true });
-      expect(tx.signal.aborted).toBe(true);
-      expect(await failure(insert(tx, 'b'))).toMatchObject({ code: 'TX_CLOSED' });
+      expect(thrown).toMatchObject({ code: 'TX_TIMEOUT', status: 504, retryable: true });
+      expect(held?.signal.aborted).toBe(true);
+      expect(await failure(insert(held as Tx, 'b'))).toMatchObject({ code: 'TX_CLOSED' });
       expect(await notes()).toEqual([]);
-      never.open();
     });
 
-    it('a signal ends it with its reason', async () => {
+    it('ends with the reason of its signal', async () => {
       const control = new AbortController();
       const reason = new Error('cancelled');
-      const transaction = failure(
-        database().transaction(
-          async (tx) => {
-            await insert(tx, 'a');
-            control.abort(reason);
-            await insert(tx, 'b');
-          },
-          { signal: control.signal },
-        ),
-      );
-      expect(await transaction).toBe(reason);
-      expect(await notes()).toEqual([]);
-      const unstarted = database().transaction((tx) => insert(tx, 'c'), { signal: control.signal });
-      expect(await failure(unstarted)).toBe(reason);
+      const abort = async (tx: Tx) => {
+        await insert(tx, 'a');
+        control.abort(reason);
+        await insert(tx, 'b');
+      };
+      expect(await fail(abort, { signal: control.signal })).toBe(reason);
+      expect(await fail((tx) => insert(tx, 'c'), { signal: control.signal })).toBe(reason);
       expect(await notes()).toEqual([]);
     });
 
-    it('twenty at once: all or nothing each, one after the other where there is one session', async () => {
-      const outcomes = await Promise.allSettled(
+    it('is all or nothing for each of twenty at once', async () => {
+      const outcomes = await Promise.all(
         Array.from({ length: 20 }, (_, n) =>
-          database().transaction(async (tx) => {
+          fail(async (tx) => {
             await insert(tx, `${n}-first`);
             if (n % 2) throw new Error('odd');
             await insert(tx, `${n}-second`);
           }),
         ),
       );
-      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
-      expect((await notes()).every((note) => Number.parseInt(note, 10) % 2 === 0)).toBe(true);
+      expect(outcomes.filter((thrown) => thrown === undefined)).toHaveLength(10);
       expect(await notes()).toHaveLength(20);
+      expect((await notes()).every((note) => Number.parseInt(note, 10) % 2 === 0)).toBe(true);
+    });
+
+    it('commits with its last statement and returns its result', async () => {
+      const result = await run(async (tx) => {
+        await insert(tx, 'a');
+        return insertLast(tx, 'b');
+      });
+      expect(result).toEqual({ rows: [{ note: 'b' }], rowCount: 1 });
+      await run((tx) => insertLast(tx, 'c'));
+      expect(await notes()).toEqual(['a', 'b', 'c']);
+    });
+
+    it('rolls everything back if its last statement fails', async () => {
+      const thrown = await fail(async (tx) => {
+        await insert(tx, 'a');
+        return insertLast(tx, 'a');
+      });
+      expect(thrown).toMatchObject({ code: '23505' });
+      expect(await notes()).toEqual([]);
+    });
+
+    it('throws what the function throws after its last statement, which stays committed', async () => {
+      const own = new Error('too late');
+      const thrown = await fail(async (tx) => {
+        await insertLast(tx, 'a');
+        throw own;
+      });
+      expect(thrown).toBe(own);
+      expect(await notes()).toEqual(['a']);
     });
   });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Database, quoteIdentifier, type SqlParameter, toJson } from '../../src/index.js';
-import { failure } from '../open-databases.js';
+import { failure } from '../support.js';
 
 const HOSTILE = [
   '',
@@ -17,7 +17,6 @@ const HOSTILE = [
   ',',
 ];
 
-/** What goes in and what comes out, the same on every driver. */
 export function valuesContract(database: () => Database): void {
   const one = async (sql: string, params: readonly SqlParameter[] = []) =>
     (await database().query<{ v: unknown }>(`SELECT ${sql} AS v`, params)).rows[0]?.v;
@@ -56,7 +55,7 @@ export function valuesContract(database: () => Database): void {
       ["ARRAY['{}'::jsonb]", [{}]],
       ["interval '1 day'", '1 day'],
       ["'5a8b2c1e-0000-4000-8000-000000000000'::uuid", '5a8b2c1e-0000-4000-8000-000000000000'],
-    ])('%s comes as %s', async (sql, expected) => {
+    ])('returns %s as %s', async (sql, expected) => {
       expect(await one(sql)).toEqual(expected);
     });
 
@@ -75,7 +74,7 @@ export function valuesContract(database: () => Database): void {
       ['$1::jsonb[]', [{ a: '"' }], [{ a: '"' }]],
       ['$1::bytea[]', [new Uint8Array([1, 92])], [Buffer.from([1, 92])]],
       ['$1::text[]', [], []],
-    ])('%s takes %s', async (sql, parameter, expected) => {
+    ])('stores in %s the parameter %s', async (sql, parameter, expected) => {
       expect(await one(sql, [parameter])).toEqual(expected);
     });
 
@@ -96,44 +95,39 @@ export function valuesContract(database: () => Database): void {
       ['a function', () => 1],
       ['a symbol', Symbol('x')],
       ['bigint in JSON', { a: 1n }],
-    ])('%s is refused before anything is sent', async (_, parameter) => {
+    ])('refuses %s before anything is sent', async (_, parameter) => {
       const thrown = await failure(database().query('SELECT $1', [parameter as SqlParameter]));
       expect(thrown).toMatchObject({ code: 'PARAMETER_INVALID', status: 400 });
     });
 
-    it('many rows go in one statement through unnest', async () => {
+    it('writes a thousand rows in one statement through unnest', async () => {
       await database().query('CREATE TABLE batch (id bigint PRIMARY KEY, name text, body jsonb)');
       const ids = Array.from({ length: 1_000 }, (_, n) => n);
+      const names = ids.map((n) => `${HOSTILE[n % HOSTILE.length]}${n}`);
       const insert = await database().query(
         'INSERT INTO batch SELECT * FROM unnest($1::bigint[], $2::text[], $3::jsonb[])',
-        [ids, ids.map((n) => `${HOSTILE[n % HOSTILE.length]}${n}`), ids.map((n) => ({ n }))],
+        [ids, names, ids.map((n) => ({ n }))],
       );
       expect(insert).toEqual({ rows: [], rowCount: 1_000 });
-      const last = await database().query('SELECT * FROM batch WHERE id = ANY($1::bigint[])', [
-        ['999', 5_000],
-      ]);
-      expect(last.rows).toEqual([
-        { id: '999', name: '$1999'.replace('$1', HOSTILE[999 % 12] ?? ''), body: { n: 999 } },
-      ]);
+      const ask = 'SELECT * FROM batch WHERE id = ANY($1::bigint[])';
+      const { rows } = await database().query(ask, [['999', 5_000]]);
+      expect(rows).toEqual([{ id: '999', name: names[999], body: { n: 999 } }]);
       expect((await database().query('DELETE FROM batch')).rowCount).toBe(1_000);
     });
 
-    it('hostile names are names and nothing else', async () => {
+    it('quotes any name, and refuses one that PostgreSQL would shorten or cannot store', async () => {
       for (const name of [
-        'a"b',
+        ...HOSTILE.filter(Boolean),
         'x; DROP SCHEMA public',
-        '😀',
-        "it's",
         '1',
-        'é'.repeat(31),
         'select',
-        '\\',
+        'é'.repeat(31),
       ]) {
         const table = quoteIdentifier(name);
         await database().query(`CREATE TABLE ${table} (${table} int)`);
         await database().query(`INSERT INTO ${table} VALUES (1)`);
         const { rows } = await database().query(`SELECT ${table} FROM ${table}`);
-        expect(rows).toEqual([{ [name]: 1 }]);
+        expect(rows).toEqual([Object.fromEntries([[name, 1]])]);
       }
       for (const name of ['', 'a\u0000', '\ud800', 'x'.repeat(64), 'é'.repeat(32), 5 as unknown as string])
         expect(() => quoteIdentifier(name)).toThrow(/1 to 63 bytes/);

@@ -1,4 +1,4 @@
 import { databaseContract } from '../contract/index.js';
-import { postgresPlace } from '../open-databases.js';
+import { postgresPlace } from '../support.js';
 
 databaseContract('PostgreSQL', postgresPlace);

@@ -4,12 +4,13 @@ import {
   recordingLogger,
   startPostgres,
   startTcpProxy,
+  type TcpProxy,
   until,
 } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { PgDatabase, type PgDatabaseOptions, type Tx } from '../../src/index.js';
-import { failure } from '../open-databases.js';
+import { PgDatabase, type PgDatabaseOptions, type Queryable } from '../../src/index.js';
+import { failure, untilHeard } from '../support.js';
 
 leakCheck();
 
@@ -26,226 +27,197 @@ afterAll(async () => {
   await server.stop();
 });
 
-const proxyToServer = () => startTcpProxy({ targetHost: server.host, targetPort: server.port });
-const open = (port: number, options: Partial<PgDatabaseOptions> = {}) =>
-  new PgDatabase({
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
-    callTimeoutMs: 500,
-    connectTimeoutMs: 300,
-    reconnectMaxMs: 50,
-    ...options,
+/** Runs with a database behind a proxy. */
+async function behindProxy(
+  use: (database: PgDatabase, proxy: TcpProxy) => Promise<unknown>,
+  options: Partial<PgDatabaseOptions> = {},
+): Promise<void> {
+  await using proxy = await startTcpProxy({ targetHost: server.host, targetPort: server.port });
+  const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
+  const limits = { callTimeoutMs: 500, connectTimeoutMs: 300, reconnectMaxMs: 50 };
+  await using database = new PgDatabase({ url, ...limits, ...options });
+  await use(database, proxy);
+}
+
+/** Cuts the connection when the proxy has passed a request with this text on. Its reply is lost. */
+const cutAfter = (
+  text: string,
+  use: (database: PgDatabase, proxy: TcpProxy) => Promise<unknown>,
+): Promise<void> =>
+  behindProxy(async (database, proxy) => {
+    await database.start();
+    const cut = proxy.cutAfterRequest((chunk) => chunk.includes(text));
+    await use(database, proxy);
+    await cut;
   });
-const effects = async () => (await direct.query('SELECT name FROM effect')).rowCount;
-const insert = (tx: Pick<Tx, 'query'>) => tx.query("INSERT INTO effect VALUES ('once')");
-const holds = (text: string) => (chunk: Buffer) => chunk.includes(text);
+
 /** The whole statement: BEGIN says READ COMMITTED. */
-const isCommit = holds('COMMIT\0');
+const COMMIT = 'COMMIT\0';
+const insert = (on: Queryable) => on.query("INSERT INTO effect VALUES ('once')");
+const effects = async () => (await direct.query('SELECT name FROM effect')).rowCount;
+const unavailable = { code: 'BACKEND_UNAVAILABLE', retryable: true };
 
-describe('a reply that is lost', () => {
-  it('of COMMIT: it has committed, this is found out, and the transaction succeeds', async () => {
-    await using proxy = await proxyToServer();
-    await using database = open(proxy.port);
-    const cut = proxy.cutAfterRequest(isCommit);
-    const value = await database.transaction(async (tx) => {
-      await insert(tx);
-      return 'done';
-    });
-    await cut;
-    expect(value).toBe('done');
-    expect(await effects()).toBe(1);
-  });
-
-  it('of a last statement and its COMMIT: it has committed, this is found out; nobody knows the result', async () => {
-    await using proxy = await proxyToServer();
-    await using database = open(proxy.port);
-    const cut = proxy.cutAfterRequest(isCommit);
-    const result = await database.transaction(
-      async (tx) => {
-        await insert(tx);
-        return tx.commitWith("INSERT INTO effect VALUES ('last')");
-      },
-      { beginWithFirst: true },
-    );
-    await cut;
-    expect(result).toBeUndefined();
-    expect(await effects()).toBe(2);
-  });
-
-  it('of a last statement that failed, and its COMMIT: nothing was done', async () => {
-    await using proxy = await proxyToServer();
-    await using database = open(proxy.port);
-    const cut = proxy.cutAfterRequest(isCommit);
-    const thrown = await failure(
-      database.transaction(async (tx) => {
-        await insert(tx);
-        return tx.commitWith('SELECT 1 / 0');
-      }),
-    );
-    await cut;
-    expect(thrown).toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
-    expect(await effects()).toBe(0);
-  });
-
-  it('of COMMIT, with nobody to ask: COMMIT_UNKNOWN, never success and never failure', async () => {
-    await using proxy = await proxyToServer();
-    await using database = open(proxy.port);
-    const cut = proxy.cutAfterRequest(isCommit);
-    const outcome = failure(
-      database.transaction(async (tx) => {
-        await insert(tx);
-        proxy.refuse(true);
-      }),
-    );
-    await cut;
-    const thrown = (await outcome) as { details: { xid: string } };
-    expect(thrown).toMatchObject({
-      code: 'COMMIT_UNKNOWN',
-      details: { xid: expect.stringMatching(/^\d+@/) },
-    });
-    expect(await effects()).toBe(1);
-  });
-
-  it('of the COMMIT of a transaction that only read: of no consequence', async () => {
-    await using proxy = await proxyToServer();
-    await using database = open(proxy.port);
-    const cut = proxy.cutAfterRequest(isCommit);
-    const read = (tx: Tx) => tx.query('SELECT 1 AS n');
-    expect((await database.transaction(read, { readOnly: true })).rows).toEqual([{ n: 1 }]);
-    await cut;
-  });
-
-  it('because COMMIT never arrived: this is found out too, and nothing was done', async () => {
-    await using proxy = await proxyToServer();
-    await using database = open(proxy.port, { callTimeoutMs: 5_000 });
-    const paused = latch('nothing passes any more');
-    const outcome = failure(
-      database.transaction(async (tx) => {
-        await insert(tx);
-        proxy.pause();
-        paused.open();
-      }),
-    );
-    // The server says so before the client knows: cut then, the network would be paused later, and for good.
-    await paused.promise;
-    // The client has sent it when the transaction’s own signal no longer matters; the network then breaks for good.
-    await until(async () => (await idleInTransaction()) === 1, { what: 'the server to wait for COMMIT' });
-    proxy.cut();
-    proxy.resume();
-    expect(await outcome).toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
-    expect(await effects()).toBe(0);
-  });
-
-  it('because the network swallows everything for a while: the answer is the truth, whichever it is', async () => {
-    for (let round = 0; round < 5; round++) {
-      await direct.query('DELETE FROM effect');
-      await using proxy = await proxyToServer();
-      await using database = open(proxy.port, { callTimeoutMs: 200 });
-      const outcome = failure(
-        database.transaction(async (tx) => {
-          await insert(tx);
-          proxy.pause();
-        }),
-      );
-      await until(async () => (await idleInTransaction()) === 1, { what: 'the server to wait for COMMIT' });
-      const resumeAt = performance.now() + 150 + 40 * round;
-      await until(() => performance.now() > resumeAt, { what: 'the network' });
-      proxy.resume();
-      const thrown = (await outcome) as { code?: string } | undefined;
-      const known = thrown?.code !== 'COMMIT_UNKNOWN';
-      await until(async () => (await idleInTransaction()) === 0, { what: 'the end of the transaction' });
-      if (known) expect(await effects()).toBe(thrown === undefined ? 1 : 0);
-    }
-  });
-
-  it('of a statement outside a transaction: BACKEND_UNAVAILABLE, and it was done once', async () => {
-    await using proxy = await proxyToServer();
-    await using database = open(proxy.port);
-    await database.start();
-    const cut = proxy.cutAfterRequest(holds('INSERT'));
-    expect(await failure(insert(database))).toMatchObject({ code: 'BACKEND_UNAVAILABLE', retryable: true });
-    await cut;
-    expect(await effects()).toBe(1);
-  });
-
-  it('of a repeatable statement: it is sent again', async () => {
-    await using proxy = await proxyToServer();
-    await using database = open(proxy.port);
-    await database.start();
-    const cut = proxy.cutAfterRequest(holds('INSERT'));
-    await database.query("INSERT INTO effect VALUES ('twice')", [], { repeatable: true });
-    await cut;
-    expect(await effects()).toBe(2);
-  });
-
-  it.each(['BEGIN', 'INSERT', 'SAVEPOINT', 'ROLLBACK'])(
-    'of %s in a transaction: nothing is done',
-    async (word) => {
-      await using proxy = await proxyToServer();
-      await using database = open(proxy.port);
-      const cut = proxy.cutAfterRequest(holds(word === 'ROLLBACK' ? 'ROLLBACK\0' : word));
-      const outcome = database.transaction(async (tx) => {
-        await insert(tx);
-        await tx.transaction((part) => insert(part));
-        throw new Error('roll it back');
-      });
-      const thrown = await failure(outcome);
-      if (word === 'ROLLBACK') expect(thrown).toMatchObject({ message: 'roll it back' });
-      else expect(thrown).toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
-      await cut;
-      expect(await effects()).toBe(0);
-      expect((await database.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }]);
-    },
-  );
-
-  it('a network that swallows everything: after one call has met it, no idle connection from before is used', async () => {
-    await using proxy = await proxyToServer();
-    await using database = open(proxy.port, { poolSize: 5 });
-    await Promise.all(Array.from({ length: 5 }, () => database.query('SELECT pg_sleep(0.05)')));
-    const before = new Set(await pidsOfPool());
-    expect(before.size).toBe(5);
-    proxy.pause();
-    expect(await failure(database.query('SELECT 1', [], { timeoutMs: 100 }))).toMatchObject({
-      code: 'BACKEND_UNAVAILABLE',
-    });
-    proxy.resume();
-    const { rows } = await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    expect(before.has(rows[0]?.pid ?? 0)).toBe(false);
-  });
-
-  it('a network that swallows everything: listening notices and begins anew', async () => {
-    const { log, lines } = recordingLogger();
-    await using proxy = await proxyToServer();
-    await using database = open(proxy.port, { logger: log, listenCheckMs: 50, callTimeoutMs: 200 });
-    const got: string[] = [];
-    database.listen('silent', (payload) => got.push(payload));
-    const heard = (payload: string) =>
-      until(
-        async () => {
-          await direct.query('SELECT pg_notify($1, $2)', ['silent', payload]);
-          return got.includes(payload);
-        },
-        { what: `NOTIFY ${payload}` },
-      );
-    await heard('before');
-    proxy.dropReplies(true);
-    await until(() => lines.some(({ message }) => /LISTEN lost/.test(message)), {
-      what: 'the loss to be noticed',
-    });
-    proxy.dropReplies(false);
-    await heard('after');
-  });
-});
-
-async function idleInTransaction(): Promise<number> {
+const idleInTransaction = async () => {
   const { rows } = await direct.query<{ n: number }>(
     "SELECT count(*)::int AS n FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND query LIKE 'INSERT%'",
   );
-  return rows[0]?.n ?? 0;
-}
+  return rows[0]?.n;
+};
+const untilIdleInTransaction = (count: number) =>
+  until(async () => (await idleInTransaction()) === count, { what: `${count} open transactions` });
 
-async function pidsOfPool(): Promise<number[]> {
-  const { rows } = await direct.query<{ pid: number }>(
-    "SELECT pid FROM pg_stat_activity WHERE application_name = 'millrace:pool' AND pid <> pg_backend_pid()",
+describe('a reply that is lost', () => {
+  it('of COMMIT: it has committed, this is found out, and the transaction succeeds', () =>
+    cutAfter(COMMIT, async (database) => {
+      const insertAndReturn = database.transaction((tx) => insert(tx).then(() => 'done'));
+      expect(await insertAndReturn).toBe('done');
+      expect(await effects()).toBe(1);
+    }));
+
+  it('of a last statement and its COMMIT: it has committed, this is found out, without the result', () =>
+    cutAfter(COMMIT, async (database) => {
+      const transaction = database.transaction(
+        async (tx) => {
+          await insert(tx);
+          return tx.commitWith("INSERT INTO effect VALUES ('last')");
+        },
+        { beginWithFirst: true },
+      );
+      expect(await transaction).toBeUndefined();
+      expect(await effects()).toBe(2);
+    }));
+
+  it('of a last statement that failed, and its COMMIT: nothing was done', () =>
+    cutAfter(COMMIT, async (database) => {
+      const transaction = database.transaction(async (tx) => {
+        await insert(tx);
+        return tx.commitWith('SELECT 1 / 0');
+      });
+      expect(await failure(transaction)).toMatchObject(unavailable);
+      expect(await effects()).toBe(0);
+    }));
+
+  it('of COMMIT, while no connection can be opened: COMMIT_UNKNOWN, never success and never failure', () =>
+    cutAfter(COMMIT, async (database, proxy) => {
+      const transaction = database.transaction(async (tx) => {
+        await insert(tx);
+        proxy.refuse(true);
+      });
+      const details = { xid: expect.stringMatching(/^\d+@/) };
+      expect(await failure(transaction)).toMatchObject({ code: 'COMMIT_UNKNOWN', details });
+      expect(await effects()).toBe(1);
+    }));
+
+  it('of the COMMIT of a read-only transaction: it succeeds', () =>
+    cutAfter(COMMIT, async (database) => {
+      const read = database.transaction((tx) => tx.query('SELECT 1 AS n'), { readOnly: true });
+      expect((await read).rows).toEqual([{ n: 1 }]);
+    }));
+
+  it('because COMMIT never arrived: this is found out too, and nothing was done', () =>
+    behindProxy(
+      async (database, proxy) => {
+        const paused = latch('the proxy passes nothing');
+        const outcome = failure(
+          database.transaction(async (tx) => {
+            await insert(tx);
+            proxy.pause();
+            paused.open();
+          }),
+        );
+        // A cut before the pause would leave the connection of the lookup paused.
+        await paused.promise;
+        await untilIdleInTransaction(1);
+        proxy.cut();
+        proxy.resume();
+        expect(await outcome).toMatchObject(unavailable);
+        expect(await effects()).toBe(0);
+      },
+      { callTimeoutMs: 5_000 },
+    ));
+
+  it.each([150, 190, 230, 270, 310])('because nothing passes for %i ms: the answer is true', (pauseMs) =>
+    behindProxy(
+      async (database, proxy) => {
+        const outcome = failure(
+          database.transaction(async (tx) => {
+            await insert(tx);
+            proxy.pause();
+          }),
+        );
+        await untilIdleInTransaction(1);
+        const resumeAt = performance.now() + pauseMs;
+        await until(() => performance.now() > resumeAt, { what: 'the pause to end' });
+        proxy.resume();
+        const thrown = (await outcome) as { code?: string } | undefined;
+        await untilIdleInTransaction(0);
+        const isKnown = thrown?.code !== 'COMMIT_UNKNOWN';
+        if (isKnown) expect(await effects()).toBe(thrown === undefined ? 1 : 0);
+      },
+      { callTimeoutMs: 200 },
+    ),
   );
-  return rows.map(({ pid }) => pid);
-}
+
+  it('of a statement outside a transaction: BACKEND_UNAVAILABLE, and it was done once', () =>
+    cutAfter('INSERT', async (database) => {
+      expect(await failure(insert(database))).toMatchObject(unavailable);
+      expect(await effects()).toBe(1);
+    }));
+
+  it('of a repeatable statement: it is sent again', () =>
+    cutAfter('INSERT', async (database) => {
+      await database.query("INSERT INTO effect VALUES ('twice')", [], { repeatable: true });
+      expect(await effects()).toBe(2);
+    }));
+
+  it.each(['BEGIN', 'INSERT', 'SAVEPOINT', 'ROLLBACK\0'])('of %j in a transaction: nothing is done', (text) =>
+    cutAfter(text, async (database) => {
+      const own = new Error('roll it back');
+      const transaction = database.transaction(async (tx) => {
+        await insert(tx);
+        await tx.transaction((part) => insert(part));
+        throw own;
+      });
+      expect(await failure(transaction)).toMatchObject(text === 'ROLLBACK\0' ? own : unavailable);
+      expect(await effects()).toBe(0);
+      expect((await database.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }]);
+    }),
+  );
+});
+
+describe('a network that passes nothing', () => {
+  it('once a call has met it, no older idle connection is used', () =>
+    behindProxy(
+      async (database, proxy) => {
+        const pids = async () => {
+          const sleeping = () =>
+            database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid, pg_sleep(0.05)');
+          const all = await Promise.all(Array.from({ length: 5 }, sleeping));
+          return new Set(all.map(({ rows }) => rows[0]?.pid));
+        };
+        const before = await pids();
+        expect(before.size).toBe(5);
+        proxy.pause();
+        const call = database.query('SELECT 1', [], { timeoutMs: 100 });
+        expect(await failure(call)).toMatchObject(unavailable);
+        proxy.resume();
+        for (const pid of await pids()) expect(before).not.toContain(pid);
+      },
+      { poolSize: 5 },
+    ));
+
+  it('is noticed by the listening connection, which is replaced', () => {
+    const { log, lines } = recordingLogger();
+    const options = { logger: log, listenCheckMs: 50, callTimeoutMs: 200 };
+    return behindProxy(async (database, proxy) => {
+      const got: string[] = [];
+      database.listen('silent', (payload) => got.push(payload));
+      await untilHeard(direct, 'silent', got, 'before');
+      proxy.dropReplies(true);
+      const isNoticed = () => lines.some(({ message }) => /LISTEN lost/.test(message));
+      await until(isNoticed, { what: 'the loss to be noticed' });
+      proxy.dropReplies(false);
+      await untilHeard(direct, 'silent', got, 'after');
+    }, options);
+  });
+});

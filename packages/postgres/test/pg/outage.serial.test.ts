@@ -1,10 +1,9 @@
 import { seededRng } from '@millrace/foundation';
-import { latch, type PostgresServer, recordingLogger, startPostgres, until } from '@millrace/testkit';
+import { type PostgresServer, recordingLogger, startPostgres, until } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PgDatabase, type PgDatabaseOptions, type Tx, transactionOutcome } from '../../src/index.js';
-import { failure } from '../open-databases.js';
-import { requireTruth, underLoad } from '../outage-load.js';
+import { ERRORS, PgDatabase, type PgDatabaseOptions, transactionOutcome } from '../../src/index.js';
+import { failure, openTransaction, untilHeard } from '../support.js';
 
 leakCheck();
 
@@ -22,69 +21,133 @@ const open = (options: Partial<PgDatabaseOptions> = {}) =>
     reconnectMaxMs: 100,
     ...options,
   });
-const answers = (database: PgDatabase) =>
+const untilAnswered = (database: PgDatabase) =>
   until(() => database.query('SELECT 1'), { what: 'an answer', deadlineMs: 10_000 });
 
+/** What the callers learned about their transactions. */
+interface Outcomes {
+  /** The xid of each committed number. */
+  readonly committed: Map<number, string>;
+  readonly refused: number[];
+  /** The xid of each number with an unknown outcome. */
+  readonly unknown: Map<number, string>;
+}
+
+/** Runs transactions in six loops during an outage. Each inserts its own number. */
+async function runUnderLoad(database: PgDatabase, outage: () => Promise<unknown>): Promise<Outcomes> {
+  await database.query('DROP TABLE IF EXISTS load');
+  await database.query('CREATE TABLE load (n int PRIMARY KEY, part int)');
+  const outcomes: Outcomes = { committed: new Map(), refused: [], unknown: new Map() };
+  let next = 0;
+  let isOver = false;
+  const loops = Array.from({ length: 6 }, async () => {
+    while (!isOver) {
+      const n = next++;
+      const transaction = database.transaction(async (tx) => {
+        await tx.query('INSERT INTO load VALUES ($1, 1)', [n]);
+        await tx.query('UPDATE load SET part = 2 WHERE n = $1', [n]);
+        return tx.xid;
+      });
+      try {
+        outcomes.committed.set(n, String(await transaction));
+      } catch (error) {
+        if (ERRORS.is(error, 'COMMIT_UNKNOWN')) outcomes.unknown.set(n, String(error.details.xid));
+        else if (ERRORS.is(error, 'BACKEND_UNAVAILABLE') || ERRORS.is(error, 'TX_TIMEOUT'))
+          outcomes.refused.push(n);
+        else throw error;
+      }
+    }
+  });
+  const untilCommitted = (count: number) =>
+    until(() => outcomes.committed.size > count, { what: `${count} commits`, deadlineMs: 15_000 });
+  try {
+    await untilCommitted(20);
+    await outage();
+    await untilCommitted(outcomes.committed.size + 20);
+  } finally {
+    isOver = true;
+    await Promise.all(loops);
+  }
+  return outcomes;
+}
+
+/** Checks that committed transactions are stored whole, refused ones are not, and the outcome of the others can be found. */
+async function requireTruth(database: PgDatabase, { committed, refused, unknown }: Outcomes): Promise<void> {
+  const { rows } = await database.query<{ n: number; part: number }>('SELECT n, part FROM load');
+  const stored = new Set(rows.map(({ n }) => n));
+  expect(rows.every(({ part }) => part === 2)).toBe(true);
+  expect([...committed.keys()].filter((n) => !stored.has(n))).toEqual([]);
+  expect(refused.filter((n) => stored.has(n))).toEqual([]);
+  for (const [n, xid] of unknown) {
+    const truth = stored.has(n) ? 'committed' : 'aborted';
+    expect([truth, 'unknown']).toContain(await transactionOutcome(database, xid));
+  }
+}
+
 describe('a PostgreSQL that fails', () => {
-  it('restarted fast under load: every answer was true, and the work goes on', async () => {
-    await using database = open({ callTimeoutMs: 5_000 });
-    const told = await underLoad(database, () => server.restart());
-    await requireTruth(database, told);
+  it('restarted fast under load: every answer was true, later ones too, and LISTEN comes back', async () => {
+    const { log, lines } = recordingLogger();
+    await using database = open({ callTimeoutMs: 5_000, logger: log });
+    const got: string[] = [];
+    database.listen('restart', (payload) => got.push(payload));
+    await untilHeard(database, 'restart', got, 'before');
+    const outcomes = await runUnderLoad(database, () => server.restart());
+    await requireTruth(database, outcomes);
+    const [first] = outcomes.committed.values();
+    expect(await transactionOutcome(database, first as string)).toBe('committed');
+    await untilHeard(database, 'restart', got, 'after');
+    expect(lines.map(({ message }) => message)).toContain('PostgreSQL connection for LISTEN lost');
   });
 
-  it('restarted after a crash (immediate) under load: every answer was true, and the work goes on', async () => {
+  it('restarted after a crash (immediate) under load: every answer was true', async () => {
     await using database = open({ callTimeoutMs: 5_000 });
-    const told = await underLoad(database, async () => {
-      await server.stopImmediate();
-      await server.restart();
-    });
-    await requireTruth(database, told);
+    const crash = () => server.stopImmediate().then(() => server.restart());
+    await requireTruth(database, await runUnderLoad(database, crash));
   });
 
-  it('backends terminated at random under load: every answer was true, and the work goes on', async () => {
+  it('backends terminated at random under load: every answer was true', async () => {
     await using database = open();
     await using killer = open({ applicationName: 'killer' });
     const rng = seededRng(7);
-    const told = await underLoad(database, async () => {
+    const outcomes = await runUnderLoad(database, async () => {
       for (let kills = 0; kills < 60; ) {
         const { rows } = await killer.query<{ pid: number }>(
           "SELECT pid FROM pg_stat_activity WHERE application_name = 'millrace:pool' ORDER BY pid",
         );
         if (rows.length === 0) continue;
-        await killer.query('SELECT pg_terminate_backend($1)', [rows[rng.integer(0, rows.length - 1)]?.pid]);
+        await killer.query('SELECT pg_terminate_backend($1)', [rng.pick(rows).pid]);
         kills++;
       }
     });
-    expect(told.refused.length + told.unknown.length).toBeGreaterThan(0);
-    await requireTruth(database, told);
+    expect(outcomes.refused.length + outcomes.unknown.size).toBeGreaterThan(0);
+    await requireTruth(database, outcomes);
   });
 
-  it('frozen: calls and transactions end within their time, an open COMMIT is unknown, and can be asked later', async () => {
+  it('frozen: calls and transactions end within their time, and an unknown COMMIT can be looked up later', async () => {
     await using database = open({ callTimeoutMs: 300, connectTimeoutMs: 300 });
     await database.query('CREATE TABLE frozen (n int)');
     let xid = '';
     const startedAt = performance.now();
-    const commit = failure(
-      database.transaction(async (tx) => {
-        await tx.query('INSERT INTO frozen VALUES (1)');
-        xid = tx.xid ?? '';
-        await server.pause();
-      }),
-    );
-    expect(await commit).toMatchObject({ code: 'COMMIT_UNKNOWN', details: { xid }, retryable: false });
-    expect(await failure(database.query('SELECT 1'))).toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
-    const transaction = failure(database.transaction(async () => {}, { timeoutMs: 300 }));
-    expect(await transaction).toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
+    const commit = database.transaction(async (tx) => {
+      await tx.query('INSERT INTO frozen VALUES (1)');
+      xid = tx.xid ?? '';
+      await server.pause();
+    });
+    expect(await failure(commit)).toMatchObject({
+      code: 'COMMIT_UNKNOWN',
+      details: { xid },
+      retryable: false,
+    });
+    const calls = [database.query('SELECT 1'), database.transaction(async () => {}, { timeoutMs: 300 })];
+    for (const call of calls.map(failure)) expect(await call).toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
     expect(performance.now() - startedAt).toBeLessThan(3_000);
     await server.resume();
-    await answers(database);
-    const outcome = await until(
-      async () => {
-        const now = await transactionOutcome(database, xid);
-        return now !== 'in progress' && now;
-      },
-      { what: 'the transaction to end' },
-    );
+    await untilAnswered(database);
+    const ended = async () => {
+      const outcome = await transactionOutcome(database, xid);
+      return outcome !== 'in progress' && outcome;
+    };
+    const outcome = await until(ended, { what: 'the transaction to end' });
     const { rowCount } = await database.query('SELECT * FROM frozen');
     expect(outcome).toBe(rowCount === 1 ? 'committed' : 'aborted');
   });
@@ -92,21 +155,14 @@ describe('a PostgreSQL that fails', () => {
   it('frozen for good: stop ends at once', async () => {
     const database = open({ callTimeoutMs: 60_000, transactionTimeoutMs: 60_000 });
     database.listen('anything', () => {});
-    const held = latch<Tx>('a transaction is open');
-    const transaction = failure(
-      database.transaction(async (tx) => {
-        held.open(tx);
-        await latch('never').promise;
-      }),
-    );
-    const tx = await held.wait();
+    const { tx, thrown } = await openTransaction(database);
     await server.pause();
     const running = failure(database.query('SELECT 1'));
     const startedAt = performance.now();
     await database.stop();
     expect(performance.now() - startedAt).toBeLessThan(500);
     expect(await running).toMatchObject({ code: 'SERVICE_STOPPED' });
-    expect(await transaction).toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
+    expect(await thrown).toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
     expect(await failure(tx.query('SELECT 1'))).toMatchObject({ code: 'TX_CLOSED' });
     await server.resume();
   });
@@ -117,79 +173,44 @@ describe('a PostgreSQL that fails', () => {
     const next = async () => numberOf(await database.transaction(async (tx) => tx.xid));
     const crashed = async () => {
       let xid = '';
-      const interrupted = failure(
-        database.transaction(async (tx) => {
-          xid = tx.xid ?? '';
-          await server.stopImmediate();
-        }),
-      );
-      expect(await interrupted).toBeDefined();
+      const interrupted = database.transaction(async (tx) => {
+        xid = tx.xid ?? '';
+        await server.stopImmediate();
+      });
+      expect(await failure(interrupted)).toBeDefined();
       await server.restart();
       expect(await transactionOutcome(database, xid)).not.toBe('committed');
       // Unless the server happened to note the next number on disk in between.
       return (await next()) <= numberOf(xid) && xid;
     };
-    const lost = await until(crashed, { what: 'numbers to be taken back', deadlineMs: 20_000 });
-    await until(async () => (await next()) > numberOf(lost), { what: 'the number to be used by another' });
+    const lost = await until(crashed, { what: 'numbers to be given out again', deadlineMs: 20_000 });
+    await until(async () => (await next()) > numberOf(lost), {
+      what: 'another transaction to use the number',
+    });
     expect(await transactionOutcome(database, lost)).toBe('unknown');
-  });
-
-  it('restarted fast: what had committed before is still known to have', async () => {
-    await using database = open();
-    const xid = (await database.transaction(async (tx) => tx.xid)) ?? '';
-    await server.restart();
-    await answers(database);
-    expect(await transactionOutcome(database, xid)).toBe('committed');
   });
 
   it('down: a call made meanwhile waits for it within its deadline', async () => {
     await using database = open();
-    await answers(database);
+    await untilAnswered(database);
     await server.kill();
-    const refused = () => failure(database.query('SELECT 1', [], { timeoutMs: 200 }));
-    await refused(); // Perhaps on a connection that does not know yet.
-    expect(await refused()).toMatchObject({
-      code: 'BACKEND_UNAVAILABLE',
-      message: expect.stringContaining('ECONNREFUSED'),
-    });
-    const patient = database.query('SELECT 1 AS n', [], { timeoutMs: 20_000 });
+    await failure(database.query('SELECT 1', [], { timeoutMs: 200 }));
+    const query = database.query('SELECT 1 AS n', [], { timeoutMs: 20_000 });
     const transaction = database.transaction((tx) => tx.query('SELECT 2 AS n'), { timeoutMs: 20_000 });
     await server.restart();
-    expect((await patient).rows).toEqual([{ n: 1 }]);
-    expect((await transaction).rows).toEqual([{ n: 2 }]);
+    expect([await query, await transaction].map(({ rows }) => rows[0]?.n)).toEqual([1, 2]);
   });
 
-  it('that has no connection to spare: BACKEND_UNAVAILABLE, and it works when there is one', async () => {
+  it('without a free connection: BACKEND_UNAVAILABLE, and it works when there is one', async () => {
     await using database = open();
     await database.query('CREATE ROLE limited LOGIN CONNECTION LIMIT 1');
     const url = server.url.replace('postgres@', 'limited@');
     await using first = open({ url });
     await using second = open({ url, callTimeoutMs: 200 });
     await first.start();
-    expect(await failure(second.query('SELECT 1'))).toMatchObject({
-      code: 'BACKEND_UNAVAILABLE',
-      cause: { cause: { code: '53300' } },
-    });
+    const thrown = await failure(second.query('SELECT 1'));
+    expect(thrown).toMatchObject({ code: 'BACKEND_UNAVAILABLE', cause: { cause: { code: '53300' } } });
     await first.stop();
-    await answers(second);
-  });
-
-  it('listening survives a restart', async () => {
-    const { log, lines } = recordingLogger();
-    await using database = open({ logger: log });
-    const got: string[] = [];
-    database.listen('restart', (payload) => got.push(payload));
-    const heard = (payload: string) =>
-      until(
-        async () => {
-          await database.query('SELECT pg_notify($1, $2)', ['restart', payload]);
-          return got.includes(payload);
-        },
-        { what: `NOTIFY ${payload}`, deadlineMs: 10_000 },
-      );
-    await heard('before');
-    await server.restart();
-    await heard('after');
-    expect(lines.some(({ message }) => message === 'PostgreSQL connection for LISTEN lost')).toBe(true);
+    await untilAnswered(second);
   });
 });

@@ -1,4 +1,4 @@
 import { databaseContract } from '../contract/index.js';
-import { pglitePlace } from '../open-databases.js';
+import { pglitePlace } from '../support.js';
 
 databaseContract('PGlite', pglitePlace);

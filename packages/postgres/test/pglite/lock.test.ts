@@ -1,38 +1,28 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { seededRng, systemClock } from '@millrace/foundation';
 import { ManualClock } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { DirectoryLock, directoryHolder, ownIdentity, type ProcessIdentity } from '../../src/pglite/lock.js';
-import { failure } from '../open-databases.js';
+import { failure, folderPerTest } from '../support.js';
 
 leakCheck();
 
-let parent: string;
+const parent = folderPerTest();
 let directory: string;
+let folder: string;
 beforeEach(() => {
-  parent = mkdtempSync(join(tmpdir(), 'millrace-lock-'));
-  directory = join(parent, 'deep', 'data');
+  directory = join(parent(), 'deep', 'data');
+  folder = `${directory}.lock`;
 });
-afterEach(() => rmSync(parent, { recursive: true }));
 
 const take = (seed = 1) => DirectoryLock.take(directory, { clock: systemClock, rng: seededRng(seed) });
-const files = () => (existsSync(`${directory}.lock`) ? readdirSync(`${directory}.lock`) : []);
-/** The file of another holder, as old as given. */
+const files = () => readdirSync(folder);
+/** Writes the file of another holder. */
 function leaveBehind(content: Partial<ProcessIdentity> | string, ageMs = 0): string {
-  mkdirSync(`${directory}.lock`, { recursive: true });
-  const file = join(`${directory}.lock`, 'left-behind.json');
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, 'left-behind.json');
   const text = typeof content === 'string' ? content : JSON.stringify({ ...ownIdentity(), ...content });
   writeFileSync(file, text);
   const then = new Date(Date.now() - ageMs);
@@ -41,28 +31,27 @@ function leaveBehind(content: Partial<ProcessIdentity> | string, ageMs = 0): str
 }
 
 describe('DirectoryLock', () => {
-  it('is held by one, who is named to the next, and leaves nothing behind', async () => {
+  it('is held by one process, which the error for the next one names, and leaves nothing behind', async () => {
     const lock = await take();
     expect(await failure(take())).toMatchObject({
       code: 'DATABASE_IN_USE',
       message: expect.stringContaining(`process ${process.pid} on`),
     });
-    expect(files()).toHaveLength(1);
     expect(directoryHolder(directory)).toMatchObject({ pid: process.pid });
     expect(files()).toHaveLength(1);
     lock.release();
     lock.release();
     expect(directoryHolder(directory)).toBeUndefined();
-    expect(existsSync(`${directory}.lock`)).toBe(false);
+    expect(existsSync(folder)).toBe(false);
     (await take()).release();
   });
 
   it.each<[string, Partial<ProcessIdentity> | string, number]>([
     ['a process that is gone', { pid: 2 ** 22 + 1 }, 0],
-    ['a process whose pid has been given to another', { startedAt: '1' }, 0],
-    ['another machine that has been silent for half a minute', { world: 'elsewhere' }, 31_000],
+    ['a process whose pid another process has now', { startedAt: '1' }, 0],
+    ['another machine that was silent for half a minute', { world: 'elsewhere' }, 31_000],
     ['a process that died while it wrote its file', '{"pid":', 31_000],
-  ])('is taken over from %s', async (_, left, ageMs) => {
+  ])('is taken from %s', async (_, left, ageMs) => {
     const file = leaveBehind(left, ageMs);
     expect(directoryHolder(directory)).toBeUndefined();
     expect(existsSync(file)).toBe(true);
@@ -74,9 +63,12 @@ describe('DirectoryLock', () => {
 
   it.each<[string, Partial<ProcessIdentity> | string]>([
     ['a process that lives', {}],
-    ['another machine or container that was heard of lately', { world: 'elsewhere', host: 'far-away' }],
-    ['somebody who is just writing', '{"pid":'],
-  ])('is not taken over from %s', async (_, left) => {
+    [
+      'another machine or container that was not silent for so long',
+      { world: 'elsewhere', host: 'far-away' },
+    ],
+    ['a process that is writing its file', '{"pid":'],
+  ])('is not taken from %s', async (_, left) => {
     const file = leaveBehind(left);
     expect(directoryHolder(directory)).toBeDefined();
     expect(await failure(take())).toMatchObject({ code: 'DATABASE_IN_USE' });
@@ -84,10 +76,10 @@ describe('DirectoryLock', () => {
     expect(files()).toHaveLength(1);
   });
 
-  it('shows that it lives, for those who cannot see its process', async () => {
+  it('touches its file while it is held, for machines that cannot see its process', async () => {
     const clock = new ManualClock();
     const lock = await DirectoryLock.take(directory, { clock, rng: seededRng(1) });
-    const file = join(`${directory}.lock`, files()[0] ?? '');
+    const file = join(folder, files()[0] ?? '');
     const longAgo = new Date(Date.now() - 60_000);
     for (let beat = 0; beat < 3; beat++) {
       utimesSync(file, longAgo, longAgo);
@@ -97,7 +89,7 @@ describe('DirectoryLock', () => {
     lock.release();
   });
 
-  it('of many who come at once, over a dead one’s file, never two have it', async () => {
+  it('of many openers at once, beside the file of a dead one, never two have it', async () => {
     leaveBehind({ pid: 2 ** 22 + 1 });
     let holders = 0;
     let taken = 0;

@@ -1,42 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SHORT_LIVED_PGLITE, until } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { PgliteDatabase } from '../../src/index.js';
-import { failure, newPgliteFolder } from '../open-databases.js';
+import { failure, folderPerTest, newPgliteFolder } from '../support.js';
 
 leakCheck();
 
 const program = fileURLToPath(new URL('../fixtures/embedded.mjs', import.meta.url));
-let parent: string;
-let dataDir: string;
+const parent = folderPerTest();
 let child: ChildProcess | undefined;
 let said: string[];
+afterEach(() => end('SIGKILL'));
 
-let folder: Disposable | undefined;
-
-beforeEach(() => {
-  parent = mkdtempSync(join(tmpdir(), 'millrace-embedded-'));
-  dataDir = join(parent, 'data');
-});
-
-async function useExisting(): Promise<void> {
-  const made = await newPgliteFolder();
-  folder = made;
-  dataDir = made.dataDir;
-}
-afterEach(async () => {
-  await end('SIGKILL');
-  rmSync(parent, { recursive: true });
-  folder?.[Symbol.dispose]();
-});
-
-function run(): void {
+function run(dataDir: string): void {
   said = [];
   child = spawn('node', [...SHORT_LIVED_PGLITE, program, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';
@@ -60,9 +41,10 @@ const rows = async (database: PgliteDatabase) =>
   (await database.query<{ n: number }>('SELECT n FROM written ORDER BY n')).rows.map(({ n }) => n);
 
 describe('PGlite and other processes', () => {
-  it('opened twice: the second is told who has it; after SIGTERM it is free, and all is there', async () => {
-    await useExisting();
-    run();
+  it('opened twice: the second is told who has it, and may open it after SIGTERM with all its data', async () => {
+    using folder = await newPgliteFolder();
+    const { dataDir } = folder;
+    run(dataDir);
     await written(5);
     const second = new PgliteDatabase({ dataDir });
     expect(await failure(second.start())).toMatchObject({
@@ -77,9 +59,10 @@ describe('PGlite and other processes', () => {
     expect(await rows(database)).toEqual(acknowledged());
   });
 
-  it('killed in the middle of writing: the next one takes over, and everything acknowledged is there', async () => {
-    await useExisting();
-    run();
+  it('killed in the middle of writing: the next opener finds everything that was acknowledged', async () => {
+    using folder = await newPgliteFolder();
+    const { dataDir } = folder;
+    run(dataDir);
     await written(20);
     await end('SIGKILL');
     expect(existsSync(`${dataDir}.lock`)).toBe(true);
@@ -89,10 +72,11 @@ describe('PGlite and other processes', () => {
     expect(kept.length - acknowledged().length).toBeLessThanOrEqual(1);
   });
 
-  it('killed in the middle of being made: made again, nothing of the first try is left', async () => {
-    run();
-    const unfinished = () => readdirSync(parent).filter((name) => name.includes('.creating-'));
-    await until(() => unfinished().some((name) => readdirSync(join(parent, name)).length > 3), {
+  it('killed in the middle of being made: made again, nothing of the first attempt is left', async () => {
+    const dataDir = join(parent(), 'data');
+    run(dataDir);
+    const unfinished = () => readdirSync(parent()).filter((name) => name.includes('.creating-'));
+    await until(() => unfinished().some((name) => readdirSync(join(parent(), name)).length > 3), {
       what: 'a half-made database',
       deadlineMs: 30_000,
     });
