@@ -73,7 +73,6 @@ const staticChecks = () =>
     step('imports', script('check-imports.mjs')),
     step('public documentation', script('check-tsdoc.mjs')),
     step('requirements', script('check-requirements.mjs')),
-    step('packages', script('check-packages.mjs')),
     step('unused code', check(tool('knip'), ['--no-progress'])),
   ]);
 

@@ -13,7 +13,6 @@ export { freePort } from './free-port.js';
 export { type Latch, latch } from './latch.js';
 export { type Ledger, type LedgerEntry, type LedgerNote, openLedger, readLedger } from './ledger.js';
 export { ManualClock, type ManualClockOptions } from './manual-clock.js';
-export { type NestConsumer, type NestConsumerOptions, nestConsumer } from './nest-consumer.js';
 export { type OpenResources, openResources, requireNoLeaks, settledResources } from './open-resources.js';
 export { type PgliteFolder, pgliteFolder, SHORT_LIVED_PGLITE } from './pglite.js';
 export { type PostgresServer, type PostgresServerOptions, startPostgres } from './postgres-server.js';
