@@ -1,3 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate } from 'node:timers/promises';
+import { abortable } from '../abort.js';
 import { observed } from '../hooks.js';
 import { pLimit } from '../limit.js';
 import { type RetryOptions, retry } from '../retry.js';
@@ -16,6 +19,24 @@ interface Layers {
   readonly timeout: TimeoutOptions<unknown> | undefined;
 }
 
+/** One attempt of a decorated method. */
+interface Attempt {
+  signal: AbortSignal | undefined;
+}
+
+const attempts = new AsyncLocalStorage<Attempt>();
+
+/**
+ * Returns the signal of the current attempt of the decorated method that runs. It aborts when the attempt times out or
+ * the call is aborted. An attempt with no time limit and no signal has the signal of the attempt around it.
+ * @returns undefined outside of a decorated method.
+ */
+export function attemptSignal(): AbortSignal | undefined {
+  const attempt = attempts.getStore();
+  if (attempt) attempt.signal ??= new AbortController().signal;
+  return attempt?.signal;
+}
+
 /** Runs a decorated method: the limit outside, then the retries, and the time limit around each try. */
 export async function call(plan: Plan, self: unknown, args: unknown[]): Promise<unknown> {
   const isObject = (typeof self === 'object' && self) || typeof self === 'function';
@@ -26,14 +47,32 @@ export async function call(plan: Plan, self: unknown, args: unknown[]): Promise<
   // The signal of an outer layer ends the inner ones too, else they would go on for nobody.
   const ofTries = eitherOf(layers.retry?.signal, layers.limit?.signal);
   const ofTime = eitherOf(layers.timeout?.signal, ofTries.signal);
-  let attempts = 0;
-  const soFar = () => attempts;
+  let count = 0;
+  const soFar = () => count;
+  // The attempt that still runs, also when its caller no longer waits for it.
+  let running: Promise<unknown> | undefined;
 
-  const once = () => plan.method.apply(self, args);
+  const once = (signal: AbortSignal | undefined) => {
+    const scope: Attempt = { signal: signal ?? attempts.getStore()?.signal };
+    const work = attempts.run(scope, async () => plan.method.apply(self, args));
+    const end = () => {
+      if (running === work) running = undefined;
+    };
+    running = work;
+    work.then(end, end);
+    return work;
+  };
+  const abandonedEnd = async () => {
+    if (!layers.limit || !running) return;
+    if (layers.limit.holdSlot) await Promise.allSettled([running]);
+    // The rejection of an aborted stream or request takes up to one turn of the event loop to reach the method.
+    else await setImmediate();
+  };
   const attempt = async () => {
-    attempts++;
+    if (running) await (ofTime.signal ? abortable(abandonedEnd, ofTime.signal) : abandonedEnd());
+    count++;
     const { timeout: options } = layers;
-    if (!options) return once();
+    if (!options) return once(ofTries.signal);
     const onTimeout = both(options.onTimeout, hooks.onTimeout);
     return timeout(once, { ...options, signal: ofTime.signal, onTimeout });
   };
@@ -51,7 +90,20 @@ export async function call(plan: Plan, self: unknown, args: unknown[]): Promise<
       limit = pLimit(options.concurrency);
       limits.set(options.key, limit);
     }
-    return inSlot(limit, () => observed(options, soFar, tries), options);
+    const slots = limit;
+    return new Promise((resolve, reject) => {
+      const work = async () => {
+        const result = observed(options, soFar, tries);
+        await Promise.allSettled([result]);
+        if (running) {
+          // The slot waits for the end of an abandoned attempt. The caller does not.
+          resolve(result);
+          await abandonedEnd();
+        }
+        return result;
+      };
+      inSlot(slots, work, options).then(resolve, reject);
+    });
   };
   try {
     return await observed(hooks, soFar, limited);

@@ -4,6 +4,7 @@
  *
  * @packageDocumentation
  */
+export { attemptSignal } from './call.js';
 export {
   type AsyncClassOrMethodDecorator,
   type AsyncMethodDecorator,

@@ -16,6 +16,11 @@ export interface MethodLimitOptions extends Pick<LimitOptions, 'priority' | 'onS
   concurrency?: number | undefined;
   /** Takes a waiting call out of the queue; frees the caller of a running one. */
   signal?: AbortSignal | undefined;
+  /**
+   * True makes the next attempt, and the slot, wait until a timed-out or aborted attempt has ended (false). For methods
+   * that do not obey `attemptSignal()`. One that never ends keeps its slot.
+   */
+  holdSlot?: boolean | undefined;
 }
 
 /** Where an event of the module's hooks comes from. */

@@ -43,6 +43,9 @@ const LIMIT: Checks<MethodLimitOptions> = {
   concurrency: (_, value) => pLimit(value as number),
   priority: (_, value) => pLimit({ concurrency: 1, priority: value as number }),
   signal,
+  holdSlot: (name, value) => {
+    if (typeof value !== 'boolean') throw new TypeError(`${name} must be a boolean, got ${describe(value)}`);
+  },
   onSuccess: checkFunction,
   onError: checkFunction,
 };

@@ -2,13 +2,17 @@
  * Decorated classes that compile under both decorator systems; the suite runs over both compilations of this file.
  * Standard decorators know no parameters, and Nest's route decorators know no standard: routes are set by hand.
  */
-import { ConcurrencyLimit, Retryable, Timeout } from '@millrace/async-utils/nestjs';
+import { attemptSignal, ConcurrencyLimit, Retryable, Timeout } from '@millrace/async-utils/nestjs';
 import { Controller, Get, Param } from '@nestjs/common';
 
 const again = { retries: 2, backoff: () => 0 };
 
 /** Two signals on one method: the limit's is the outer one. */
-export const STOPS = { limit: new AbortController(), retry: new AbortController() };
+export const STOPS = {
+  limit: new AbortController(),
+  retry: new AbortController(),
+  hold: new AbortController(),
+};
 
 /** Fails for ever. */
 export class TwoSignals {
@@ -315,6 +319,41 @@ export class SharedChild extends Shared {
 
   override async first(): Promise<void> {
     await super.first();
+  }
+}
+
+/** Attempts that run until they time out. */
+export class Overrunning {
+  readonly counter = new Counter();
+  readonly signals: (AbortSignal | undefined)[] = [];
+
+  /** Ends as streams do: a turn of the event loop after the abort. */
+  @ConcurrencyLimit(1)
+  @Retryable(again)
+  @Timeout(10)
+  async obey(): Promise<void> {
+    const signal = attemptSignal();
+    this.signals.push(signal);
+    const end = () => process.nextTick(() => this.counter.release());
+    signal?.addEventListener('abort', () => queueMicrotask(end));
+    await this.counter.run();
+  }
+
+  @ConcurrencyLimit({ concurrency: 1, holdSlot: true })
+  @Retryable(again)
+  @Timeout({ ms: 10, signal: STOPS.hold.signal })
+  async ignore(): Promise<void> {
+    await this.counter.run();
+  }
+
+  @Retryable()
+  async bare(): Promise<(AbortSignal | undefined)[]> {
+    return [attemptSignal(), attemptSignal()];
+  }
+
+  @Timeout(1000)
+  async outer(): Promise<(AbortSignal | undefined)[]> {
+    return [attemptSignal(), ...(await this.bare())];
   }
 }
 

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
-import { isRetryError, isTimeoutError, wait } from '@millrace/async-utils';
-import { AsyncUtilsModule } from '@millrace/async-utils/nestjs';
+import { isRetryError, isTimeoutError, wait, waitUntil } from '@millrace/async-utils';
+import { AsyncUtilsModule, attemptSignal } from '@millrace/async-utils/nestjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { boot } from './boot.js';
@@ -26,6 +26,7 @@ export function decoratorSuite(system: string, classes: Classes, misuses: Misuse
     timing(classes);
     limiting(classes);
     limitingClasses(classes);
+    overrunning(classes);
     it.each(misuses)('async-utils %s: %s, refused in plain words', (_, __, define, message) => {
       expect(define).toThrow(message);
     });
@@ -300,5 +301,55 @@ function limitingClasses(classes: Classes): void {
       });
       await app.get(BareClass).work();
     });
+  });
+}
+
+function overrunning({ Overrunning, STOPS }: Classes): void {
+  describe('an attempt that times out', () => {
+    it('async-utils FR-014: ends before the next one starts if it obeys attemptSignal()', async () => {
+      const service = new Overrunning();
+      const [first, second] = await Promise.all([outcome(service.obey()), outcome(service.obey())]);
+      expect([first, second]).toMatchObject(times(2, () => ({ error: { attempts: 3 } })));
+      expect(service.counter.most).toBe(1);
+      expect(service.signals.map((signal) => isTimeoutError(signal?.reason))).toEqual(times(6, () => true));
+    });
+
+    it('async-utils FR-015: with holdSlot delays the next attempt and keeps the slot until it ends', async () => {
+      const service = new Overrunning();
+      const { counter } = service;
+      const [first, second] = [outcome(service.ignore()), outcome(service.ignore())];
+      const attempt = () => waitUntil(() => counter.waiting.length === 1);
+      for (const _ of [1, 2]) {
+        await attempt();
+        await wait(15);
+        counter.release();
+      }
+      await attempt();
+      expect(await first).toMatchObject({ error: { code: 'RETRY_EXHAUSTED', attempts: 3 } });
+      await wait(5);
+      expect(await counter.mostOf([second])).toBe(1);
+    });
+
+    it('async-utils FR-012: with holdSlot frees an aborted caller, and no attempt follows', async () => {
+      const service = new Overrunning();
+      const { counter } = service;
+      const result = outcome(service.ignore());
+      await wait(15);
+      STOPS.hold.abort();
+      expect(await result).toMatchObject({ error: { code: 'ABORTED' } });
+      counter.release();
+      await settle();
+      expect([counter.active, counter.waiting.length]).toEqual([0, 0]);
+    });
+  });
+
+  it('async-utils FR-014: attemptSignal() is that of the attempt, or of the one around it, or undefined', async () => {
+    const service = new Overrunning();
+    const [own, again] = await service.bare();
+    expect(own).toBeInstanceOf(AbortSignal);
+    expect(again).toBe(own);
+    const [outer, inner] = await service.outer();
+    expect(inner).toBe(outer);
+    expect(attemptSignal()).toBeUndefined();
   });
 }

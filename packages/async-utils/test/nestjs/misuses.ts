@@ -110,6 +110,12 @@ export const MISUSES: readonly [id: string, what: string, define: () => unknown,
     /@ConcurrencyLimit: priority must be an integer from 0 to 10, got 11/,
   ],
   [
+    'FR-015',
+    'a holdSlot that is no boolean',
+    () => ConcurrencyLimit({ concurrency: 1, holdSlot: 'yes' as unknown as boolean }),
+    /@ConcurrencyLimit: holdSlot must be a boolean, got 'yes'/,
+  ],
+  [
     'FR-013',
     'a controller in place of its signal',
     () => Retryable({ signal: new AbortController() as unknown as AbortSignal }),
