@@ -127,7 +127,7 @@ export class ServerConnection implements Connections {
   }
 
   send(name: string, args: readonly RedisArgument[], timeoutMs: number): Promise<unknown> {
-    return this.#exchange(name, timeoutMs, async (client) => {
+    return this.#exchange(name, timeoutMs, (client) => {
       this.#cork(client);
       return client.call(name, args as RedisArgument[]);
     });
@@ -137,7 +137,7 @@ export class ServerConnection implements Connections {
     commands: readonly RedisCommand[],
     timeoutMs: number,
   ): Promise<PromiseSettledResult<unknown>[]> {
-    const run = async (client: Redis) => {
+    const run = (client: Redis) => {
       const batch: ChainableCommander = client.pipeline();
       for (const [name, args] of commands) batch.call(name, args as RedisArgument[]);
       return batch.exec();
