@@ -1,5 +1,6 @@
 /**
- * The orchestrator for NestJS: a module that runs it, its operations over HTTP, errors as RFC 9457 problems, and what it offers as injectables.
+ * The orchestrator for NestJS: a module that runs it, its operations over HTTP, errors as RFC 9457 problems, and its
+ * parts as injectables.
  *
  * @packageDocumentation
  */
@@ -9,13 +10,13 @@ export { OrchestratorService } from '../orchestrator-service.js';
 export type { HttpRequest } from './http.js';
 export { OrchestratorModule } from './module.js';
 export { OperationsController } from './operations-controller.js';
-export type {
-  OrchestratorModuleAsyncOptions,
-  OrchestratorModuleOptions,
-  OrchestratorModuleShape,
-  OrchestratorOptionsFactory,
-  TenantOf,
+export {
+  ORCHESTRATOR,
+  type OrchestratorModuleAsyncOptions,
+  type OrchestratorModuleOptions,
+  type OrchestratorModuleShape,
+  type OrchestratorOptionsFactory,
+  type TenantOf,
 } from './options.js';
 export { OrchestratorHost } from './orchestrator-host.js';
 export { ProblemFilter } from './problem-filter.js';
-export { ORCHESTRATOR } from './tokens.js';

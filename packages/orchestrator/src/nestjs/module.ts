@@ -1,11 +1,11 @@
+import { optionInvalid } from '@millrace/foundation';
+import { optionsModule, providersFrom, startLast } from '@millrace/foundation/nestjs';
 import {
-  type DynamicModule,
   Inject,
   Module,
   type OnApplicationBootstrap,
   type OnModuleDestroy,
   type OnModuleInit,
-  type Provider,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { Operations } from '../operations.js';
@@ -15,146 +15,95 @@ import {
   type CheckedModuleOptions,
   checkModuleOptions,
   controllerPath,
-  type OrchestratorModuleAsyncOptions,
+  ORCHESTRATOR,
   type OrchestratorModuleOptions,
   type OrchestratorModuleShape,
-  type OrchestratorOptionsFactory,
-  optionInvalid,
+  OWNER,
 } from './options.js';
 import { checkSetup, OrchestratorHost } from './orchestrator-host.js';
-import { ORCHESTRATOR } from './tokens.js';
 
 const OPTIONS = Symbol('ORCHESTRATOR_OPTIONS');
 
+/** The injectables of an application. */
+const PROVIDED = providersFrom(OrchestratorHost, [
+  [ORCHESTRATOR, ({ orchestrator }) => orchestrator],
+  [OrchestratorService, ({ orchestrator }) => orchestrator],
+  [Operations, ({ operations }) => operations],
+]);
+
+const Base = optionsModule({
+  name: OWNER,
+  token: OPTIONS,
+  factoryMethod: 'createOrchestratorOptions',
+  extras: ['controller', 'path'],
+  check(given: OrchestratorModuleOptions, shape: OrchestratorModuleShape) {
+    const options = checkModuleOptions(given, controllerPath(shape));
+    checkSetup(options);
+    return options;
+  },
+  define(shape: OrchestratorModuleShape) {
+    const path = controllerPath(shape);
+    return {
+      controllers: path === undefined ? [] : [operationsControllerAt(path)],
+      providers: [
+        {
+          provide: OrchestratorHost,
+          inject: [OPTIONS],
+          useFactory: (options: CheckedModuleOptions) => new OrchestratorHost(options),
+        },
+        ...PROVIDED,
+      ],
+      exports: [OrchestratorHost, ...PROVIDED.map(({ provide }) => provide)],
+    };
+  },
+});
+
 /**
- * Gives an application its front door; import it once, in the root module.
+ * Gives an application its orchestrator. Import it once, in the root module. It exports ORCHESTRATOR,
+ * OrchestratorService, Operations and OrchestratorHost.
  *
- * Commands can be submitted as soon as modules bootstrap. Work of others is taken when everything else has started. At the end callers who wait get
- * their status URLs, and work that runs is drained before anything else is destroyed, so handlers always find what they use. A shutdown by
- * signal needs `app.enableShutdownHooks()`, as everywhere in Nest.
+ * Commands can be submitted as soon as modules bootstrap. Attempts of other instances are claimed after all other
+ * providers have started. At the shutdown waiting callers get their status URLs, and running work is drained before any
+ * other provider is destroyed, so a handler always finds what it needs. A shutdown by signal requires
+ * `app.enableShutdownHooks()`.
  */
-export class OrchestratorModule implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
+export class OrchestratorModule
+  extends Base
+  implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy
+{
   readonly #host: OrchestratorHost;
-  readonly #modules: ModulesContainer;
+  readonly #imported: number;
 
   constructor(host: OrchestratorHost, modules: ModulesContainer) {
+    super();
     this.#host = host;
-    this.#modules = modules;
-    // Nest starts the modules farthest from the root first and ends them last: this one is nearer than the root.
-    for (const module of modules.values()) if (module.metatype === OrchestratorModule) module.distance = -1;
+    this.#imported = startLast(modules, OrchestratorModule);
   }
 
-  /**
-   * The module with options known at once.
-   * @param options - `routes` or `executor`, `database` or `store`, `controller`, `path`, `tenantOf` and the options of an orchestrator.
-   * @returns a global module that exports ORCHESTRATOR, OrchestratorService, Operations and OrchestratorHost.
-   * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `ROUTE_INVALID`.
-   */
-  static forRoot(options: OrchestratorModuleOptions & OrchestratorModuleShape): DynamicModule {
-    const { controller, path, ...rest } = options ?? {};
-    const at = controllerPath({ controller, path });
-    const checked = checkModuleOptions(rest);
-    checkSetup(checked, at);
-    // By a function: before version 11 Nest writes out what it is given as a value, a Database too.
-    return moduleWith(at, [{ provide: OPTIONS, useFactory: () => checked }]);
-  }
-
-  /**
-   * The module with options that other providers give; bad ones end the start with the same errors.
-   * @param options - `controller`, `path`, `imports`, `inject` and one of `useFactory`, `useClass`, `useExisting`.
-   * @returns a global module, as `forRoot` does.
-   * @throws MillraceError `OPTION_INVALID` unless exactly one source is given.
-   */
-  static forRootAsync(options: OrchestratorModuleAsyncOptions): DynamicModule {
-    const { imports = [], inject = [], useFactory, useClass, useExisting } = options;
-    const sources = Object.entries({ useFactory, useClass, useExisting }).filter(([, source]) => source);
-    if (sources.length !== 1) {
-      const given = sources.map(([source]) => source).join(', ') || 'none';
-      throw optionInvalid('the source', 'exactly one of useFactory, useClass and useExisting', given);
-    }
-    const factory = useClass ?? useExisting;
-    const create = useFactory ?? ((from: OrchestratorOptionsFactory) => from.createOrchestratorOptions());
-    const give = create as (
-      ...args: never[]
-    ) => OrchestratorModuleOptions | Promise<OrchestratorModuleOptions>;
-    const provider = {
-      provide: OPTIONS,
-      inject: factory ? [factory] : inject,
-      useFactory: async (...args: never[]) => checkModuleOptions(await give(...args)),
-    };
-    return moduleWith(controllerPath(options), useClass ? [useClass, provider] : [provider], imports);
-  }
-
-  /** The same as `forRoot`. */
-  static register(options: OrchestratorModuleOptions & OrchestratorModuleShape): DynamicModule {
-    return OrchestratorModule.forRoot(options);
-  }
-
-  /** The same as `forRootAsync`. */
-  static registerAsync(options: OrchestratorModuleAsyncOptions): DynamicModule {
-    return OrchestratorModule.forRootAsync(options);
-  }
-
-  /** Makes the store ready, for whoever submits while the application starts. */
+  /** Prepares the store, because other providers may submit while the application starts. */
   async onModuleInit(): Promise<void> {
-    const count = [...this.#modules.values()].filter(
-      ({ metatype }) => metatype === OrchestratorModule,
-    ).length;
-    if (count > 1) throw optionInvalid('forRoot', 'imported once', count);
+    if (this.#imported > 1) throw optionInvalid(OWNER, 'forRoot', 'imported once', this.#imported);
     await this.#host.prepare();
   }
 
-  /** Takes work, after all else has started. */
+  /** Starts to claim work. */
   async onApplicationBootstrap(): Promise<void> {
     try {
       await this.#host.start();
     } catch (error) {
-      // A start that fails leaves nothing behind.
+      // A start that fails leaves nothing that runs.
       await this.#host.drain();
       throw error;
     }
   }
 
-  /** Lets callers go and ends the work, before all else. */
+  /** Drains the work. */
   async onModuleDestroy(): Promise<void> {
     await this.#host.drain();
   }
 }
 
-/** What an application can inject, and where it comes from. */
-const PROVISIONS: readonly (readonly [
-  Exclude<Extract<Provider, { provide: unknown }>['provide'], string>,
-  (host: OrchestratorHost) => unknown,
-])[] = [
-  [ORCHESTRATOR, ({ orchestrator }) => orchestrator],
-  [OrchestratorService, ({ orchestrator }) => orchestrator],
-  [Operations, ({ operations }) => operations],
-];
-
-function moduleWith(
-  path: string | undefined,
-  providers: Provider[],
-  imports: DynamicModule['imports'] = [],
-): DynamicModule {
-  return {
-    module: OrchestratorModule,
-    global: true,
-    imports,
-    controllers: path === undefined ? [] : [operationsControllerAt(path)],
-    providers: [
-      ...providers,
-      {
-        provide: OrchestratorHost,
-        inject: [OPTIONS],
-        useFactory: (options: CheckedModuleOptions) => new OrchestratorHost(options, path),
-      },
-      ...PROVISIONS.map(([provide, from]) => ({ provide, inject: [OrchestratorHost], useFactory: from })),
-    ],
-    exports: [OrchestratorHost, ...PROVISIONS.map(([provide]) => provide)],
-  };
-}
-
-// Called by hand: this source compiles under either decorator system.
+// Called as functions: this source compiles under either decorator system.
 Module({})(OrchestratorModule);
 Inject(OrchestratorHost)(OrchestratorModule, undefined, 0);
 Inject(ModulesContainer)(OrchestratorModule, undefined, 1);

@@ -1,134 +1,121 @@
-import {
-  ERRORS as FOUNDATION_ERRORS,
-  type MillraceError,
-  type PartialOptions,
-  printable,
-} from '@millrace/foundation';
+import { optionInvalid, type PartialOptions } from '@millrace/foundation';
+import { type ModuleAsyncOptions, nestLogger } from '@millrace/foundation/nestjs';
 import type { Database } from '@millrace/postgres';
-import type { FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
+import type { ConfigurableModuleOptionsFactory } from '@nestjs/common';
 import type { OrchestratorOptions, TryOptions } from '../options.js';
 import type { Executor, OperationStore } from '../ports.js';
 import type { BackingAdapter, Routes } from '../routes.js';
 import type { HttpRequest } from './http.js';
-import { nestLogger } from './logger.js';
+
+/** Injection token of the Orchestrator: `@Inject(ORCHESTRATOR) orchestrator: Orchestrator`. */
+export const ORCHESTRATOR = Symbol('ORCHESTRATOR');
 
 /**
- * Whose request it is: a tenant, '' for none; undefined for somebody who may see the operations of all tenants (and submits for none). Throws,
- * such as Nest's UnauthorizedException, for somebody who may not come in.
+ * Returns the tenant of a request ('' = none). `undefined` lets the caller see the operations of all tenants and submit
+ * for none. Throws, such as Nest's UnauthorizedException, to reject the request.
  */
 export type TenantOf = (request: HttpRequest) => string | undefined | Promise<string | undefined>;
 
-/** What OrchestratorModule is told: `routes` or `executor` is needed. */
+/** Options of OrchestratorModule. `routes` or `executor` is required. */
 export interface OrchestratorModuleOptions extends Omit<OrchestratorOptions, 'executor' | 'store'> {
-  /** Where commands go, by `DOMAIN.EVENT_TYPE`. */
+  /** The work of each command, by `DOMAIN.EVENT_TYPE`. */
   readonly routes?: Routes | undefined;
-  /** Parts that take commands over: `BulkBacking`, `BatchBacking`; only with `routes`. */
+  /** Adapters that commands can be handed over to, such as `BulkBacking` and `BatchBacking` (none). Requires `routes`. */
   readonly backings?: readonly BackingAdapter[] | undefined;
-  /** How often and how long a work is tried, unless its route says otherwise; only with `routes`. */
+  /** Attempts and timeouts of all routes, unless a route sets its own. Requires `routes`. */
   readonly tries?: PartialOptions<TryOptions> | undefined;
   /** Does the work, instead of `routes`. */
   readonly executor?: Executor | undefined;
-  /** Where operations are kept: `'memory'` (gone with the process; the default) or a Database, which its owner opens, migrates and stops. */
+  /** Where operations are stored: a Database that its owner opens, migrates and stops, or the memory of this process (`'memory'`). */
   readonly database?: 'memory' | Database | undefined;
   /** The schema of the tables in that Database. */
   readonly schema?: string | undefined;
   /** A store of your own, instead of `database`. */
   readonly store?: OperationStore | undefined;
-  /** Whose request it is ('' for all requests). */
+  /** Returns the tenant of a request ('' for all requests). */
   readonly tenantOf?: TenantOf | undefined;
-  /** Streams of events that may be open at once (1000). */
+  /** Maximum number of open event streams (1000). */
   readonly eventStreamsMax?: number | undefined;
 }
 
-/** What is known before the options are. */
+/** Options that must be known before the others. */
 export interface OrchestratorModuleShape {
-  /** Whether the operations are served over HTTP (true). */
+  /** Serves the operations over HTTP (true). */
   readonly controller?: boolean | undefined;
-  /** Where (`api/operations`). */
+  /** Path of the operations (`api/operations`). */
   readonly path?: string | undefined;
 }
 
 /** A provider that makes the options, for `forRootAsync({ useClass | useExisting })`. */
-export interface OrchestratorOptionsFactory {
-  /** Gives the options; called once, while the application starts. */
-  createOrchestratorOptions(): OrchestratorModuleOptions | Promise<OrchestratorModuleOptions>;
-}
+export type OrchestratorOptionsFactory = ConfigurableModuleOptionsFactory<
+  OrchestratorModuleOptions,
+  'createOrchestratorOptions'
+>;
 
-/** What `forRootAsync` is told: exactly one of `useFactory`, `useClass` and `useExisting` gives the options. */
-export interface OrchestratorModuleAsyncOptions
-  extends OrchestratorModuleShape,
-    Pick<ModuleMetadata, 'imports'> {
-  /** What `useFactory` is called with. */
-  readonly inject?: FactoryProvider['inject'];
-  /** Makes the options. */
-  readonly useFactory?:
-    | ((...args: never[]) => OrchestratorModuleOptions | Promise<OrchestratorModuleOptions>)
-    | undefined;
-  /** A class that makes the options; the module creates it. */
-  readonly useClass?: Type<OrchestratorOptionsFactory> | undefined;
-  /** The same, but the instance that the imported modules export is used. */
-  readonly useExisting?: Type<OrchestratorOptionsFactory> | undefined;
-}
+/** The source of the options of `forRootAsync`: exactly one of `useFactory`, `useClass` and `useExisting`. */
+export type OrchestratorModuleAsyncOptions = ModuleAsyncOptions<
+  OrchestratorModuleOptions,
+  'createOrchestratorOptions',
+  OrchestratorModuleShape
+>;
 
-/** The options, checked. */
+/** The options after their check. */
 export interface CheckedModuleOptions extends OrchestratorModuleOptions {
   readonly eventStreamsMax: number;
+  /** Path of the controller without slashes at its ends. undefined: there is none. */
+  readonly path: string | undefined;
 }
 
-/** Begins messages about the module. */
-const OWNER = 'OrchestratorModule';
+/** Errors about the module start with it. */
+export const OWNER = 'OrchestratorModule';
 
 const PATH_DEFAULT = 'api/operations';
 const EVENT_STREAMS_MAX = 1_000;
 
 /**
- * Checks what belongs to the module; the rest is checked by what it is for.
+ * Validates the options that belong to the module. `checkSetup` validates the rest.
  * @throws MillraceError `OPTION_INVALID`.
  */
-export function checkModuleOptions(given: OrchestratorModuleOptions): CheckedModuleOptions {
-  if (typeof given !== 'object' || given === null) throw optionInvalid('the options', 'an object', given);
+export function checkModuleOptions(
+  given: OrchestratorModuleOptions,
+  path: string | undefined,
+): CheckedModuleOptions {
+  if (typeof given !== 'object' || given === null) throw invalid('the options', 'an object', given);
   const { routes, executor, backings, tries, store, database, schema, tenantOf } = given;
   const { eventStreamsMax = EVENT_STREAMS_MAX } = given;
   const refuseBoth = (one: unknown, other: unknown, names: string) => {
-    if (one !== undefined && other !== undefined) throw optionInvalid(names, 'not both given', 'both');
+    if (one !== undefined && other !== undefined) throw invalid(names, 'not both given', 'both');
   };
   if (routes === undefined && executor === undefined)
-    throw optionInvalid('routes', 'given, or else an executor', undefined);
+    throw invalid('routes', 'given, or else an executor', undefined);
   refuseBoth(routes, executor, 'routes and executor');
   refuseBoth(executor, backings, 'executor and backings');
   refuseBoth(executor, tries, 'executor and tries');
   refuseBoth(store, database, 'store and database');
   refuseBoth(store, schema, 'store and schema');
-  if (
-    database !== undefined &&
-    database !== 'memory' &&
-    typeof (database as Partial<Database>)?.query !== 'function'
-  )
-    throw optionInvalid('database', "'memory' or a Database", database);
+  const isDatabase = typeof (database as Partial<Database> | undefined)?.query === 'function';
+  if (database !== undefined && database !== 'memory' && !isDatabase)
+    throw invalid('database', "'memory' or a Database", database);
   if (tenantOf !== undefined && typeof tenantOf !== 'function')
-    throw optionInvalid('tenantOf', 'a function', tenantOf);
+    throw invalid('tenantOf', 'a function', tenantOf);
   if (!Number.isSafeInteger(eventStreamsMax) || eventStreamsMax < 0)
-    throw optionInvalid('eventStreamsMax', 'an integer ≥ 0', eventStreamsMax);
-  return { ...given, eventStreamsMax, logger: given.logger ?? nestLogger };
+    throw invalid('eventStreamsMax', 'an integer ≥ 0', eventStreamsMax);
+  return { ...given, eventStreamsMax, path, logger: given.logger ?? nestLogger('Orchestrator') };
 }
 
 /**
- * The path of the controller, without slashes at its ends; undefined when there is none.
+ * Returns the path of the controller without slashes at its ends, or undefined if there is no controller.
  * @throws MillraceError `OPTION_INVALID`.
  */
 export function controllerPath({
   controller = true,
   path = PATH_DEFAULT,
 }: OrchestratorModuleShape): string | undefined {
-  if (typeof controller !== 'boolean') throw optionInvalid('controller', 'true or false', controller);
+  if (typeof controller !== 'boolean') throw invalid('controller', 'true or false', controller);
   if (typeof path !== 'string' || !/^\/?[\w.~-]+(\/[\w.~-]+)*\/?$/.test(path))
-    throw optionInvalid('path', "a path such as 'api/operations'", path);
+    throw invalid('path', "a path such as 'api/operations'", path);
   return controller ? path.replace(/^\/|\/$/g, '') : undefined;
 }
 
-/** Refuses a value. */
-export function optionInvalid(option: string, expected: string, given: unknown): MillraceError {
-  const shown = printable(given);
-  const quoted = typeof given === 'string' ? `'${shown}'` : shown;
-  return FOUNDATION_ERRORS.create('OPTION_INVALID', { owner: OWNER, option, expected, given: quoted });
-}
+const invalid = (option: string, expected: string, given: unknown) =>
+  optionInvalid(OWNER, option, expected, given);

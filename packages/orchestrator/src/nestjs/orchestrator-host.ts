@@ -1,17 +1,20 @@
 import type { Readable } from 'node:stream';
+import type { Clock, Logger } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
+import { MemoryOperationStore } from '../memory/store.js';
 import type { OpId } from '../op-id.js';
 import type { Operations, TenantScope } from '../operations.js';
 import { type OrchestratorOptions, resolveOrchestratorOptions, type TimeBudgetOptions } from '../options.js';
 import { OrchestratorService } from '../orchestrator-service.js';
-import type { Executor } from '../ports.js';
+import type { Executor, OperationStore } from '../ports.js';
+import { migrateOrchestrator } from '../postgres/migrate.js';
+import { PostgresOperationStore } from '../postgres/store.js';
 import { RouteExecutor } from '../route-executor.js';
 import { openEventStream } from './event-stream.js';
 import type { HttpRequest } from './http.js';
 import type { CheckedModuleOptions, TenantOf } from './options.js';
-import { type ModuleStore, storeOf } from './store-of.js';
 
-/** The orchestrator of an application, and what its controller needs of it. */
+/** The orchestrator of an application, and what its controller needs. */
 export class OrchestratorHost {
   readonly orchestrator: OrchestratorService;
   readonly #tenantOf: TenantOf;
@@ -22,13 +25,12 @@ export class OrchestratorHost {
   #eventStreams = 0;
 
   /**
-   * Makes an orchestrator; nothing runs yet.
-   * @param path - of the controller; undefined when there is none.
+   * Makes an orchestrator that does not run yet.
    * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `ROUTE_INVALID`.
    */
-  constructor(options: CheckedModuleOptions, path: string | undefined) {
+  constructor(options: CheckedModuleOptions) {
     const { tenantOf = () => '', eventStreamsMax, statusBasePath } = options;
-    const { routes, store, settings } = setupOf(options, path);
+    const { routes, store, settings } = setupOf(options);
     this.#tenantOf = tenantOf;
     this.#hasOwnUrls = statusBasePath !== undefined;
     this.#eventStreamsMax = eventStreamsMax;
@@ -37,18 +39,18 @@ export class OrchestratorHost {
     this.orchestrator = new OrchestratorService(settings);
   }
 
-  /** Questions about operations. */
+  /** Reads, watches and cancels operations. */
   get operations(): Operations {
     return this.orchestrator.operations;
   }
 
-  /** How long callers may wait. */
+  /** Limits and default of a command's time budget. */
   get timeBudget(): TimeBudgetOptions {
     return this.orchestrator.options.timeBudget;
   }
 
   /**
-   * Whose operations a request may see and make.
+   * Returns the tenant whose operations a request may see and make.
    * @throws what `tenantOf` throws.
    */
   async scopeOf(request: HttpRequest): Promise<TenantScope> {
@@ -56,16 +58,16 @@ export class OrchestratorHost {
   }
 
   /**
-   * The status URL of an operation that a request made: below the path that the request came by, so that it works under any prefix.
-   * @param given - by the orchestrator: counts when the application has said where its URLs begin.
+   * Returns the status URL of an operation. It is below the path of the request, so that it is right under any prefix.
+   * @param given - the orchestrator's URL, which counts if the application has set `statusBasePath`.
    */
   statusUrlOf(opId: OpId, path: string, given: string | null): string {
     return this.#hasOwnUrls && given !== null ? given : `${path}/${opId}/status`;
   }
 
   /**
-   * Opens the stream of an operation.
-   * @param options - whose; a signal that aborts when the client has gone.
+   * Opens the event stream of an operation.
+   * @param options - `signal` aborts when the client has disconnected.
    * @throws MillraceError `OPERATION_NOT_FOUND`, `STREAMS_FULL`.
    */
   async openEvents(opId: OpId, options: TenantScope & { readonly signal: AbortSignal }): Promise<Readable> {
@@ -87,44 +89,41 @@ export class OrchestratorHost {
     }
   }
 
-  /** Streams of events that are open. */
+  /** Number of open event streams. */
   get eventStreams(): number {
     return this.#eventStreams;
   }
 
   /**
-   * Makes the store ready: commands can be submitted then.
-   * @throws MillraceError those of a migration.
+   * Prepares the store. Commands can be submitted after that.
+   * @throws MillraceError of a migration.
    */
   async prepare(): Promise<void> {
     await this.#store.prepare();
   }
 
-  /**
-   * Runs what is due.
-   * @throws MillraceError see `OrchestratorService.start`.
-   */
+  /** Starts to claim work. */
   async start(): Promise<void> {
     await this.orchestrator.start();
   }
 
-  /** Answers who waits with the status URL, lets work end within the grace period, gives the rest back. */
+  /** Gives waiting callers their status URLs, lets work end within the grace period and releases the rest. */
   async drain(): Promise<void> {
     await this.orchestrator.stop();
     this.#routes?.close();
   }
 }
 
-/** What an orchestrator is made of, before it is. */
+/** The parts of an orchestrator. */
 interface Setup {
   readonly routes: RouteExecutor | undefined;
   readonly store: ModuleStore;
   readonly settings: OrchestratorOptions;
 }
 
-function setupOf(options: CheckedModuleOptions, path: string | undefined): Setup {
+function setupOf(options: CheckedModuleOptions): Setup {
   const { routes: given, backings, tries, executor, database, schema, ...others } = options;
-  const { store: _, tenantOf, eventStreamsMax, statusBasePath, ...rest } = others;
+  const { store: _, tenantOf, eventStreamsMax, path, statusBasePath, ...rest } = others;
   const { clock, rng, logger } = rest;
   const routes =
     given && new RouteExecutor({ ...tries, routes: given, backings, clock, rng, logger } as never);
@@ -140,11 +139,45 @@ function setupOf(options: CheckedModuleOptions, path: string | undefined): Setup
 }
 
 /**
- * Refuses what no orchestrator can be made of. None is: it would listen to an executor and a store that others use.
+ * Validates the options without making an orchestrator, which would listen to an executor and a store that others use.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `ROUTE_INVALID`.
  */
-export function checkSetup(options: CheckedModuleOptions, path: string | undefined): void {
-  const { routes, settings } = setupOf(options, path);
+export function checkSetup(options: CheckedModuleOptions): void {
+  const { routes, settings } = setupOf(options);
   routes?.close();
   resolveOrchestratorOptions(settings);
+}
+
+/** A store and the step before its first use. */
+interface ModuleStore {
+  readonly store: OperationStore;
+  /** Warns about what the store does not survive, and makes the tables of an embedded database. */
+  prepare(): Promise<void>;
+}
+
+function storeOf(options: CheckedModuleOptions): ModuleStore {
+  const { store, database = 'memory', schema } = options;
+  const clock = options.clock as Clock | undefined;
+  const logger = options.logger as Logger;
+  if (store) return { store, prepare: async () => {} };
+  if (database === 'memory') {
+    const prepare = async () =>
+      logger.warn(
+        {},
+        'Operations are stored in memory and end with this process; to keep them, set `database`',
+      );
+    return { store: new MemoryOperationStore({ clock }), prepare };
+  }
+  return {
+    store: new PostgresOperationStore({ database, schema, clock, logger }),
+    async prepare() {
+      if (database.kind !== 'pglite') return;
+      logger.warn(
+        {},
+        'Operations are stored in an embedded database: a crash of the machine may lose acknowledged ones, and no other process can use it; to avoid both, use a PostgreSQL',
+      );
+      // No other process can open it to run a migration.
+      await migrateOrchestrator(database, { schema });
+    },
+  };
 }

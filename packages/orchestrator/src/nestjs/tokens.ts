@@ -1,2 +1,0 @@
-/** Injection token of the Orchestrator: `@Inject(ORCHESTRATOR) orchestrator: Orchestrator`. */
-export const ORCHESTRATOR = Symbol('ORCHESTRATOR');
