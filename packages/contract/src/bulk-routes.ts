@@ -32,319 +32,248 @@ import {
   JobPage,
   JobQuery,
 } from './jobs.js';
-import { defineRoute, INVALID, json, problems, UNAVAILABLE } from './route.js';
+import { defineRoutes, json } from './route.js';
 
-const tag = 'Bulk';
-const BAD = `${INVALID} ID_INVALID: an id is not one.`;
-const NO_GROUP = 'GROUP_NOT_FOUND: there is none of this id, or it is another tenant’s.';
-const NO_JOB = `${NO_GROUP} JOB_NOT_FOUND: the group has no such job.`;
-const SHARED = 'TENANT_REFUSED: this belongs to all tenants.';
-const TOO_LARGE = 'JOBS_TOO_MANY: send fewer, or lines. PAYLOAD_TOO_LARGE: of one job.';
-const LINES =
-  'LINE_INVALID (a body of lines): the line that it names cannot be taken; all before it are stored, the group is not sealed.';
-const FULL = 'QUEUE_FULL: too many jobs wait; Retry-After says when to come back.';
 const groupParams = z.object({ groupId: GroupRef });
 const jobParams = z.object({ groupId: GroupRef, jobId: JobRef });
 const tenantParams = z.object({ tenantId: TenantRef });
 const uploadHeaders = {
   'Idempotency-Key':
-    'Ids of jobs without one are made from it and their position: the same request sent again registers nothing twice. 1 to 100 characters of an id.',
+    'Jobs without an id get one made from this key and their position, so a repeated request adds nothing twice. 1 to 100 characters of an id.',
 };
-const own = { tag, tenancy: 'own' } as const;
-const shared = { tag, tenancy: 'shared' } as const;
 
-/** Everything that can be asked about groups. */
-const GROUP_ROUTES = {
-  submitGroup: defineRoute('submitGroup', {
-    ...own,
+const shared = {
+  tag: 'Bulk',
+  tenancy: 'own',
+  fails: ['REQUEST_INVALID', 'ID_INVALID', 'BACKEND_UNAVAILABLE'],
+} as const;
+const UPLOAD_FAILS = [
+  'GROUP_NOT_FOUND',
+  'GROUP_SEALED',
+  'PAYLOAD_INVALID',
+  'JOBS_TOO_MANY',
+  'LINE_INVALID',
+  'UPLOAD_CUT_OFF',
+  'QUEUE_FULL',
+] as const;
+
+/** Routes of groups. */
+const GROUP_ROUTES = defineRoutes(shared, {
+  submitGroup: {
     summary: 'Submit a group of jobs',
     description:
-      'Makes the group, registers its jobs, and seals it: it completes when all of them are done. The same definition again is the same group; ids that it knows are not registered again, so the request may be sent again after a lost answer. ' +
-      'As JSON everything is checked before anything is stored. As lines it is read while it comes, and may hold millions of jobs, each id once.',
+      'Creates the group, adds its jobs and seals it: it completes when all of them are done. ' +
+      'The same definition is the same group and known job ids are not added again, so the request can be repeated after a lost response. ' +
+      'A JSON body is checked completely before anything is stored. Lines are read while they arrive and may hold millions of jobs, each id once. ' +
+      'GROUP_NOT_FOUND: the id is in the namespace of another tenant.',
     role: 'operate',
-    headers: {
-      ...uploadHeaders,
-      traceparent: 'W3C trace context; it travels with the group.',
-    },
+    headers: { ...uploadHeaders, traceparent: 'W3C trace context, passed on to the jobs.' },
     query: SubmitGroupQuery,
     body: SubmitGroupRequest,
-    ndjson: 'The first line is the group, every other line a job; blank lines are left out.',
-    answers: {
-      201: json('The group is there, with its jobs.', SubmitGroupResponse),
-      ...problems({
-        400: `${BAD} PAYLOAD_INVALID. UPLOAD_CUT_OFF: the body ended too early.`,
-        404: 'GROUP_NOT_FOUND: the id is in the namespace of another tenant.',
-        409: 'GROUP_CONFLICT: the group exists with another definition. GROUP_SEALED: it takes no new jobs. SEAL_TOTAL_MISMATCH: it has other jobs too, or an id came twice.',
-        413: TOO_LARGE,
-        422: LINES,
-        429: FULL,
-        503: UNAVAILABLE,
-      }),
-    },
-  }),
-  listGroups: defineRoute('listGroups', {
-    ...own,
+    ndjson: 'The first line is the group, every other line is a job. Blank lines are skipped.',
+    ok: { 201: json('The group is stored, with its jobs', SubmitGroupResponse) },
+    fails: [...UPLOAD_FAILS, 'GROUP_CONFLICT', 'SEAL_TOTAL_MISMATCH'],
+  },
+  listGroups: {
     summary: 'List groups',
-    description: 'Newest first, filtered; the caller’s tenant only.',
+    description: 'Newest first. A key that belongs to a tenant lists that tenant only.',
     role: 'read',
     query: GroupQuery,
-    answers: { 200: json('A page.', GroupPage), ...problems({ 400: BAD, 503: UNAVAILABLE }) },
-  }),
-  getGroup: defineRoute('getGroup', {
-    ...own,
-    summary: 'Look at a group',
-    description: 'Its definition, its life and how far it is.',
+    ok: GroupPage,
+  },
+  getGroup: {
+    summary: 'Get a group',
+    description: 'Its definition, its times and its progress.',
     role: 'read',
     params: groupParams,
-    answers: {
-      200: json('The group.', GroupBody),
-      ...problems({ 400: BAD, 404: NO_GROUP, 503: UNAVAILABLE }),
-    },
-  }),
-  changeGroup: defineRoute('changeGroup', {
-    ...own,
+    ok: GroupBody,
+    fails: ['GROUP_NOT_FOUND'],
+  },
+  changeGroup: {
     audited: true,
     summary: 'Change, pause or resume a group',
-    description: 'Acts on work already queued, at once. null takes a limit away.',
+    description: 'Applies at once, to queued jobs too. null removes a limit. Returns the changed group.',
     role: 'operate',
     params: groupParams,
     body: GroupChangeRequest,
-    answers: {
-      200: json('The group after it.', GroupBody),
-      ...problems({ 400: BAD, 404: NO_GROUP, 409: 'GROUP_ENDED.', 503: UNAVAILABLE }),
-    },
-  }),
-  cancelGroup: defineRoute('cancelGroup', {
-    ...own,
+    ok: GroupBody,
+    fails: ['GROUP_NOT_FOUND', 'GROUP_ENDED'],
+  },
+  cancelGroup: {
     audited: true,
     summary: 'Cancel a group',
     description:
-      'After the answer none of its jobs starts, and those that run are told to stop. One that has ended stays as it is. May be repeated.',
+      'Starts no further job of the group and aborts those that run. A group that has ended does not change. Safe to repeat.',
     role: 'operate',
     params: groupParams,
-    answers: {
-      200: json('The group after it.', GroupChangeResponse),
-      ...problems({ 400: BAD, 404: NO_GROUP, 503: UNAVAILABLE }),
-    },
-  }),
-  getGroupResult: defineRoute('getGroupResult', {
-    ...own,
-    summary: 'What came of a group',
-    description: 'Counts, durations, failures by code, and what its aggregator made of the results.',
+    ok: GroupChangeResponse,
+    fails: ['GROUP_NOT_FOUND'],
+  },
+  getGroupResult: {
+    summary: 'Get the result of a group',
+    description: 'Counts, durations, failures by code, and the output of its aggregator.',
     role: 'read',
     params: groupParams,
     query: ResultQuery,
-    answers: {
-      200: json('The result.', GroupResultBody),
-      ...problems({
-        400: BAD,
-        404: NO_GROUP,
-        409: 'RESULT_PENDING: the round has not ended.',
-        503: UNAVAILABLE,
-      }),
-    },
-  }),
-  getGroupProgress: defineRoute('getGroupProgress', {
-    ...own,
-    summary: 'How a group came along',
+    ok: GroupResultBody,
+    fails: ['GROUP_NOT_FOUND', 'RESULT_PENDING'],
+  },
+  getGroupProgress: {
+    summary: 'Get the progress of a group over time',
     description:
-      'Its counts over time. Of more than 500 groups that run at once the newest are written down; of others only the start and now are known.',
+      'Its counts over time. Only the newest 500 running groups are recorded; other groups have their start and the present.',
     role: 'read',
     params: groupParams,
-    answers: {
-      200: json('The progress.', GroupProgressBody),
-      ...problems({ 400: BAD, 404: NO_GROUP, 503: UNAVAILABLE }),
-    },
-  }),
-  sealGroup: defineRoute('sealGroup', {
-    ...own,
-    summary: 'End the registration of a group',
-    description: 'It completes when every job is done, at once when there is none. May be repeated.',
+    ok: GroupProgressBody,
+    fails: ['GROUP_NOT_FOUND'],
+  },
+  sealGroup: {
+    summary: 'Seal a group',
+    description:
+      'The group accepts no more jobs and completes when every job is done, at once if it has none. Safe to repeat.',
     role: 'operate',
     params: groupParams,
     body: SealRequest,
-    answers: {
-      200: json('The group after it.', GroupChangeResponse),
-      ...problems({ 400: BAD, 404: NO_GROUP, 409: 'SEAL_TOTAL_MISMATCH.', 503: UNAVAILABLE }),
-    },
-  }),
-} as const;
+    ok: GroupChangeResponse,
+    fails: ['GROUP_NOT_FOUND', 'SEAL_TOTAL_MISMATCH'],
+  },
+});
 
-/** Everything that can be asked about jobs. */
-const JOB_ROUTES = {
-  addJobs: defineRoute('addJobs', {
-    ...own,
+/** Routes of jobs. */
+const JOB_ROUTES = defineRoutes(shared, {
+  addJobs: {
     summary: 'Add jobs to a group',
     description:
-      'Ids that the group knows are left alone. An unknown group is made, open, with the defaults. As JSON all jobs are checked before any is stored.',
+      'Known job ids are not added again. An unknown group is created, open, with the defaults. A JSON body is checked completely before any job is stored. ' +
+      'GROUP_NOT_FOUND: the id is in the namespace of another tenant.',
     role: 'operate',
     headers: uploadHeaders,
     params: groupParams,
     body: AddJobsRequest,
-    ndjson: 'Every line is a job; blank lines are left out.',
-    answers: {
-      200: json('They are registered.', AddJobsResponse),
-      ...problems({
-        400: `${BAD} PAYLOAD_INVALID. UPLOAD_CUT_OFF: the body ended too early.`,
-        404: 'GROUP_NOT_FOUND: the id is in the namespace of another tenant.',
-        409: 'GROUP_SEALED: it takes no new jobs.',
-        413: TOO_LARGE,
-        422: LINES,
-        429: FULL,
-        503: UNAVAILABLE,
-      }),
-    },
-  }),
-  listJobs: defineRoute('listJobs', {
-    ...own,
+    ndjson: 'Every line is a job. Blank lines are skipped.',
+    ok: AddJobsResponse,
+    fails: UPLOAD_FAILS,
+  },
+  listJobs: {
     summary: 'List the jobs of a group',
-    description: 'By state.',
+    description: 'All jobs, or those with one status.',
     role: 'read',
     params: groupParams,
     query: JobQuery,
-    answers: { 200: json('A page.', JobPage), ...problems({ 400: BAD, 404: NO_GROUP, 503: UNAVAILABLE }) },
-  }),
-  getJob: defineRoute('getJob', {
-    ...own,
-    summary: 'Look at a job',
-    description: 'As it is now, with its last failed tries, and its result where that is kept.',
+    ok: JobPage,
+    fails: ['GROUP_NOT_FOUND'],
+  },
+  getJob: {
+    summary: 'Get a job',
+    description: 'Its present status, its last failed attempts, and its result if that is kept.',
     role: 'read',
     params: jobParams,
-    answers: {
-      200: json('The job.', JobDetailBody),
-      ...problems({ 400: BAD, 404: NO_JOB, 503: UNAVAILABLE }),
-    },
-  }),
-  explainJob: defineRoute('explainJob', {
-    ...own,
-    summary: 'Why does a job not run?',
-    description: 'Everything that holds it back, who comes first, and when it will run.',
+    ok: JobDetailBody,
+    fails: ['GROUP_NOT_FOUND', 'JOB_NOT_FOUND'],
+  },
+  explainJob: {
+    summary: 'Explain why a job does not run',
+    description: 'Everything that blocks it, how much work runs before it, and when it will run.',
     role: 'read',
     params: jobParams,
-    answers: {
-      200: json('The explanation.', ExplanationBody),
-      ...problems({ 400: BAD, 404: NO_JOB, 503: UNAVAILABLE }),
-    },
-  }),
-} as const;
+    ok: ExplanationBody,
+    fails: ['GROUP_NOT_FOUND', 'JOB_NOT_FOUND'],
+  },
+});
 
-/** Everything that can be asked about shares, limits and queues. */
-const SHARE_ROUTES = {
-  getTenant: defineRoute('getTenant', {
-    ...own,
-    summary: 'Look at a fairness unit',
-    description: 'Its weight, its limits, and what it has waiting. A key of a tenant sees its own only.',
+/** Routes of shares, limits and queues. */
+const SHARE_ROUTES = defineRoutes(shared, {
+  getTenant: {
+    summary: 'Get a fairness unit',
+    description: 'Its weight, limits and queued work. A key that belongs to a tenant sees its own unit only.',
     role: 'read',
     params: tenantParams,
-    answers: {
-      200: json('The tenant.', TenantBody),
-      ...problems({
-        400: BAD,
-        404: 'TENANT_NOT_FOUND: nobody has spoken of it, or it is another’s.',
-        503: UNAVAILABLE,
-      }),
-    },
-  }),
-  changeTenant: defineRoute('changeTenant', {
-    ...shared,
+    ok: TenantBody,
+    fails: ['TENANT_NOT_FOUND'],
+  },
+  changeTenant: {
+    tenancy: 'shared',
     audited: true,
-    summary: 'Change weight and limits of a fairness unit',
-    description: 'Known or not yet. Acts on work already queued, at once. null takes a limit away.',
+    summary: 'Change the weight and limits of a fairness unit',
+    description:
+      'The unit may be new. Applies at once, to queued jobs too. null removes a limit. Returns the changed unit.',
     role: 'admin',
     params: tenantParams,
     body: TenantChangeRequest,
-    answers: {
-      200: json('The tenant after it.', TenantBody),
-      ...problems({ 400: BAD, 403: SHARED, 503: UNAVAILABLE }),
-    },
-  }),
-  getFairness: defineRoute('getFairness', {
-    ...own,
-    summary: 'Who gets which share?',
+    ok: TenantBody,
+  },
+  getFairness: {
+    summary: 'Get the shares of tenants and groups',
     description:
-      'Shares against fair shares. Those of tenants are measured: the cost of jobs started in the last seconds, of the 1000 busiest. ' +
-      'Those of groups are made from their tenant’s: groups that ended in these seconds have no part in them. A key of a tenant sees its own only.',
+      'Shares beside fair shares. The shares of tenants are measured: the cost of jobs started in the last seconds, for the 1,000 busiest. ' +
+      'The shares of groups are computed from those of their tenant, without groups that ended in these seconds. ' +
+      'A key that belongs to a tenant sees its own only.',
     role: 'read',
     query: FairnessQuery,
-    answers: {
-      200: json('The shares.', FairnessBody),
-      ...problems({
-        400: BAD,
-        404: 'TENANT_NOT_FOUND: it is another’s.',
-        503: UNAVAILABLE,
-      }),
-    },
-  }),
-  getQueues: defineRoute('getQueues', {
-    ...shared,
-    summary: 'How full are the queues?',
-    description: 'The queues of the engine as they are now.',
-    role: 'read',
-    answers: { 200: json('The queues.', QueuesBody), ...problems({ 403: SHARED, 503: UNAVAILABLE }) },
-  }),
-  getCongestion: defineRoute('getCongestion', {
-    ...shared,
-    summary: 'How do called services hold work back?',
-    description: 'Every service that is configured or was called, now and in the past hour; and one group.',
+    ok: FairnessBody,
+    fails: ['TENANT_NOT_FOUND'],
+  },
+  getCongestion: {
+    tenancy: 'shared',
+    summary: 'Get the congestion of called services',
+    description:
+      'Every service that is configured or was called, now and in the past hour, and one group if groupId is set. ' +
+      'GROUP_NOT_FOUND: also for a group that has ended.',
     role: 'read',
     query: CongestionQuery,
-    answers: {
-      200: json('The services.', CongestionBody),
-      ...problems({
-        400: BAD,
-        403: SHARED,
-        404: 'GROUP_NOT_FOUND: also for a group that has ended.',
-        503: UNAVAILABLE,
-      }),
+    ok: CongestionBody,
+    fails: ['GROUP_NOT_FOUND'],
+  },
+});
+
+const QUEUE_ROUTES = defineRoutes(
+  { tag: 'Bulk', tenancy: 'shared', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
+  {
+    getQueues: {
+      summary: 'Get the queue lengths',
+      description: 'The queues of the engine now.',
+      role: 'read',
+      ok: QueuesBody,
     },
-  }),
-} as const;
+  },
+);
 
-const CHANGED = 'COUNT_CHANGED: the dead letters are not as many as expectedCount says; nothing was moved.';
-
-/** Everything that can be asked about dead letters. */
-const DEAD_LETTER_ROUTES = {
-  listDeadLetters: defineRoute('listDeadLetters', {
-    ...own,
+/** Routes of dead letters. */
+const DEAD_LETTER_ROUTES = defineRoutes(shared, {
+  listDeadLetters: {
     summary: 'List dead letters',
-    description: 'Jobs that failed for good, newest first; or counted by cause. The caller’s tenant only.',
+    description:
+      'Jobs that failed and will not be retried, newest first; or their number by signature. A key that belongs to a tenant lists that tenant only.',
     role: 'read',
     query: DeadLetterQuery,
-    answers: {
-      200: json('A page, or the causes.', DeadLetterPage),
-      ...problems({ 400: BAD, 404: NO_GROUP, 503: UNAVAILABLE }),
-    },
-  }),
-  redriveDeadLetters: defineRoute('redriveDeadLetters', {
-    ...own,
+    ok: DeadLetterPage,
+    fails: ['GROUP_NOT_FOUND'],
+  },
+  redriveDeadLetters: {
     audited: true,
-    summary: 'Send dead letters back',
-    description: 'They run again, with fresh retries; a group that has ended opens its next round.',
+    summary: 'Redrive dead letters',
+    description: 'They run again with all retries. A group that has ended opens its next round.',
     role: 'operate',
     body: DeadLetterSelection,
-    answers: {
-      200: json('How many went back.', DeadLetterResponse),
-      ...problems({ 400: BAD, 404: NO_GROUP, 409: CHANGED, 503: UNAVAILABLE }),
-    },
-  }),
-  purgeDeadLetters: defineRoute('purgeDeadLetters', {
-    ...own,
+    ok: DeadLetterResponse,
+    fails: ['GROUP_NOT_FOUND', 'COUNT_CHANGED'],
+  },
+  purgeDeadLetters: {
     audited: true,
-    summary: 'Throw dead letters away',
-    description: 'Their jobs stay failed.',
+    summary: 'Purge dead letters',
+    description: 'Deletes dead letters. Their jobs stay failed.',
     role: 'operate',
     body: DeadLetterSelection,
-    answers: {
-      200: json('How many are gone.', DeadLetterResponse),
-      ...problems({ 400: BAD, 404: NO_GROUP, 409: CHANGED, 503: UNAVAILABLE }),
-    },
-  }),
-} as const;
+    ok: DeadLetterResponse,
+    fails: ['GROUP_NOT_FOUND', 'COUNT_CHANGED'],
+  },
+});
 
-/** Everything that can be asked of the bulk part, but its pool. */
+/** Routes of the bulk part, except its pool. */
 export const BULK_ROUTES = {
   ...GROUP_ROUTES,
   ...JOB_ROUTES,
   ...SHARE_ROUTES,
+  ...QUEUE_ROUTES,
   ...DEAD_LETTER_ROUTES,
 } as const;

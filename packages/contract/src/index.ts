@@ -6,7 +6,6 @@
  */
 
 export { AuditEntry, AuditPage, AuditQuery } from './audit.js';
-export { BATCH_ROUTES } from './batch-routes.js';
 export {
   BatchBody,
   BatchCounts,
@@ -43,7 +42,6 @@ export {
   SubmitGroupRequest,
   SubmitGroupResponse,
 } from './bulk.js';
-export { BULK_ROUTES } from './bulk-routes.js';
 export { CHANGES_EVENTS, ChangesEvent, ChangesSnapshot, HelloEvent, WatchEvent } from './changes.js';
 export {
   CHAT_EVENTS,
@@ -61,8 +59,6 @@ export {
   CreateChatSessionRequest,
   QueueChatMessageRequest,
 } from './chat.js';
-export { CHAT_ROUTES } from './chat-routes.js';
-export { DAG_ROUTES } from './dag-routes.js';
 export { AppliedDagBody, ApplyDagRequest, DagBody, DagListQuery, DagPage, DagTaskRequest } from './dags.js';
 export {
   DEAD_LETTER_IDS_MAX,
@@ -74,7 +70,6 @@ export {
   DeadLetterSignatureBody,
 } from './dead-letters.js';
 export { DemoBody, DemoRequest, DemoStopped } from './demo.js';
-export { DEMO_ROUTES } from './demo-routes.js';
 export {
   CongestionBody,
   CongestionQuery,
@@ -97,7 +92,6 @@ export {
   ScaleResponse,
   WORKERS_MAX,
 } from './fleet.js';
-export { FLEET_ROUTES } from './fleet-routes.js';
 export {
   AddJobsRequest,
   AddJobsResponse,
@@ -109,7 +103,6 @@ export {
   JobRequest,
   JobStatusName,
 } from './jobs.js';
-export { OPERATION_ROUTES } from './operation-routes.js';
 export {
   AcceptedResponse,
   CancelResponse,
@@ -139,6 +132,7 @@ export {
   toProblem,
 } from './problem.js';
 export {
+  type ErrorCode,
   type HttpResponse,
   type HttpRoute,
   ROLES,
@@ -147,7 +141,6 @@ export {
   type Tenancy,
 } from './route.js';
 export { type RequestOf, type ResponseOf, ROUTES } from './routes.js';
-export { SCHEDULE_ROUTES } from './schedule-routes.js';
 export {
   RemovedScheduleBody,
   RemoveScheduleQuery,
@@ -159,5 +152,4 @@ export {
 } from './schedules.js';
 export { momentOf, STAT_RINGS, StatPoint, type StatStep, StatsBody, StatsQuery } from './stats.js';
 export { CallerBody, HealthBody, HealthCheck } from './system.js';
-export { SYSTEM_ROUTES } from './system-routes.js';
 export { VIEWS, type ViewId } from './views.js';

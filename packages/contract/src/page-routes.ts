@@ -1,49 +1,43 @@
-import { empty, type HttpRoute, problems, type RouteSpec, text } from './route.js';
+import { empty, type HttpRoute, type RouteSpec, responsesOf, text } from './route.js';
 import { VIEWS } from './views.js';
 
-/** The ids of what the page is made of, in metrics and logs. */
+/** The ids of the routes of the dashboard, in metrics and logs. */
 export type PageRouteId = 'getView' | 'getAsset';
 
-const NEEDS_NO_KEY = { tag: 'Page', role: 'none', tenancy: 'open' } as const;
-const NOT_BUILT = 'PAGE_NOT_BUILT: the server runs from a repository where the page has not been built.';
+const UNCHANGED = { 304: empty('Unchanged since the ETag in If-None-Match') };
+
+const pageRoute = (
+  id: PageRouteId,
+  path: string,
+  spec: Pick<RouteSpec, 'summary' | 'description' | 'ok' | 'fails'>,
+): HttpRoute<PageRouteId> => {
+  const row = { tag: 'Page', role: 'none', tenancy: 'open', ...spec } as const;
+  return { ...row, id, method: 'GET', path, responses: responsesOf(row) };
+};
+
+const viewAt = (path: string): HttpRoute<PageRouteId> =>
+  pageRoute('getView', path, {
+    summary: 'A view of the dashboard',
+    description: 'The same page for every view. It gets its data from the API with the key of its user.',
+    ok: { 200: text('The page', 'text/html'), ...UNCHANGED },
+    fails: ['PAGE_NOT_BUILT'],
+  });
 
 const { overview: OVERVIEW, ...OTHER_VIEWS } = VIEWS;
 
-const VIEW: RouteSpec = {
-  ...NEEDS_NO_KEY,
-  summary: 'A view of the page',
-  description:
-    'The same page for every view: it asks the API for what it shows, with the key that it is given.',
-  answers: {
-    200: text('The page.', 'text/html'),
-    304: empty('What If-None-Match names is still the same.'),
-    ...problems({ 404: NOT_BUILT }),
-  },
-};
-
-const viewAt = (path: string): HttpRoute<PageRouteId> => ({ ...VIEW, id: 'getView', method: 'GET', path });
-
 /**
- * What a browser asks for to show the page: every view, and the files that it loads. A table apart from ROUTES, because these are no part
- * of the API: nobody calls them, their answers say nothing about work, and they change with every build. The server judges them by
- * their rows like everything else.
+ * The routes that a browser requests to show the dashboard: every view, and the files of the page. They are not part of ROUTES
+ * because they are no API: they change with every build.
  */
 export const PAGE_ROUTES: {
   readonly views: readonly [HttpRoute<PageRouteId>, ...HttpRoute<PageRouteId>[]];
   readonly asset: HttpRoute<PageRouteId>;
 } = {
   views: [viewAt(OVERVIEW), ...Object.values(OTHER_VIEWS).map(viewAt)],
-  asset: {
-    ...NEEDS_NO_KEY,
-    id: 'getAsset',
-    method: 'GET',
-    path: '/assets/{file}',
-    summary: 'A file of the page',
-    description: 'Its name changes with what is in it, so that it may be kept for ever.',
-    answers: {
-      200: text('The file.', '*/*'),
-      304: empty('What If-None-Match names is still the same.'),
-      ...problems({ 404: `NOT_FOUND: the page has no such file. ${NOT_BUILT}` }),
-    },
-  },
+  asset: pageRoute('getAsset', '/assets/{file}', {
+    summary: 'A file of the dashboard',
+    description: 'The name changes with the content, so the file can be cached without a limit.',
+    ok: { 200: text('The file', '*/*'), ...UNCHANGED },
+    fails: ['NOT_FOUND', 'PAGE_NOT_BUILT'],
+  }),
 };

@@ -1,29 +1,47 @@
 import { z } from 'zod';
+import { ERROR_CODES } from './error-codes.generated.js';
 import { type HttpMethod, PATHS, type RouteId } from './paths.js';
 import { PROBLEM_CONTENT_TYPE, Problem } from './problem.js';
 
-/** What a caller must be allowed: nothing; to look; to change work too; to change what all share too. */
-export type Role = 'none' | 'read' | 'operate' | 'admin';
-
-/** The roles, each may what those before it may. */
-export const ROLES = ['none', 'read', 'operate', 'admin'] as const satisfies readonly Role[];
+/** The roles of API keys, each with the rights of those before it. `none` needs no key. */
+export const ROLES = ['none', 'read', 'operate', 'admin'] as const;
+/** The role that a route requires: `read` to look, `operate` to change work, `admin` to change what all share. */
+export type Role = (typeof ROLES)[number];
 
 /**
- * What a key that belongs to a tenant gets of a route. `own`: only what is that tenant's; anything else is not found, lists are
- * filtered. `shared`: refused, since it shows or changes what belongs to all. `open`: the same as everybody.
+ * Access for a key that belongs to a tenant. `own`: only that tenant's data; other ids are not found and lists are filtered.
+ * `shared`: refused, because the data belongs to all tenants. `open`: as for every other key.
  */
 export type Tenancy = 'own' | 'shared' | 'open';
 
-/** One possible answer. */
+/** One possible response of a route. */
 export interface HttpResponse<S extends z.ZodType = z.ZodType> {
   readonly description: string;
-  /** '' for one without a body. */
+  /** '' for a response without a body. */
   readonly contentType: string;
   readonly schema: S;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What a row of the table of routes says. */
+/** Failures that have no error registry, or need more words than their message in the documentation. */
+const HTTP_ERRORS = {
+  BAD_REQUEST: { status: 400, message: 'The body is not valid JSON' },
+  UNAUTHENTICATED: { status: 401, message: 'The API key is missing or unknown' },
+  NOT_FOUND: { status: 404, message: 'No such file' },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    message: 'The body exceeds limits.bodyBytesMax, or the payload of a job exceeds limits.payloadBytesMax',
+  },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The route does not accept this content type' },
+  INTERNAL: { status: 500, message: 'An unexpected error; the server log has the details' },
+} as const;
+
+const ERRORS = { ...ERROR_CODES, ...HTTP_ERRORS };
+
+/** The code of an error that a route can fail with. */
+export type ErrorCode = keyof typeof ERRORS;
+
+/** The definition of a route. */
 export interface RouteSpec {
   readonly summary: string;
   readonly description: string;
@@ -31,85 +49,109 @@ export interface RouteSpec {
   readonly tag: string;
   readonly role: Role;
   readonly tenancy: Tenancy;
-  /** Changes work or settings that exist: who did it is written down. */
+  /** Changes existing work or settings: the request is recorded in the audit log first. */
   readonly audited?: true | undefined;
-  /** Answers with server-sent events, for as long as somebody listens. */
+  /** Responds with server-sent events until the client disconnects. */
   readonly streams?: true | undefined;
   readonly params?: z.ZodObject | undefined;
   readonly query?: z.ZodObject | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Of a JSON body. */
+  /** Schema of a JSON body. */
   readonly body?: z.ZodType | undefined;
-  /** The body may come as lines of JSON instead (`application/x-ndjson`): what each is. */
+  /** The body may be lines of JSON instead (`application/x-ndjson`): describes a line. */
   readonly ndjson?: string | undefined;
-  /** By status. */
-  readonly answers: Readonly<Record<number, HttpResponse>>;
+  /** The schema of the JSON body of a 200, or the responses that are not failures by status. */
+  readonly ok: z.ZodType | Readonly<Record<number, HttpResponse>>;
+  /** Codes this route can fail with. Those that follow from role, tenancy and body are added. */
+  readonly fails?: readonly ErrorCode[] | undefined;
 }
 
-/** One thing that can be asked over HTTP: enough to check a request, to judge its caller, and to write its OpenAPI text. */
+/** A route: enough to check a request, to authorize its caller, and to write its OpenAPI entry. */
 export interface HttpRoute<Id extends string = RouteId> extends RouteSpec {
   readonly id: Id;
   readonly method: HttpMethod;
-  /** With `{name}` for parameters. */
+  /** Parameters are written as `{name}`. */
   readonly path: string;
+  /** Every response by status, failures included. */
+  readonly responses: Readonly<Record<number, HttpResponse>>;
 }
 
-/** Completes a row of the table of routes. */
-export function defineRoute<const S extends RouteSpec>(
-  id: RouteId,
-  spec: S,
-): S & Pick<HttpRoute, 'id' | 'method' | 'path'> {
-  const [method, path] = PATHS[id];
-  return { ...spec, id, method, path };
+type Specs<D> = { readonly [Id in RouteId]?: Omit<RouteSpec, keyof D> & Partial<RouteSpec> };
+type Completed = Pick<HttpRoute, 'id' | 'method' | 'path' | 'responses'>;
+
+/** Makes routes from their definitions. A definition overrides `shared`; its `fails` are added to the shared ones. */
+export function defineRoutes<const D extends Partial<RouteSpec>, const R extends Specs<D>>(
+  shared: D,
+  specs: R,
+): { readonly [Id in keyof R]: Omit<D, keyof R[Id]> & R[Id] & Completed } {
+  const routes = Object.entries(specs as Record<string, Partial<RouteSpec>>).map(([name, own]) => {
+    const id = name as RouteId;
+    const [method, path] = PATHS[id];
+    const fails = [...(shared.fails ?? []), ...(own.fails ?? [])];
+    const spec = { ...shared, ...own, fails } as RouteSpec;
+    return [id, { ...spec, id, method, path, responses: responsesOf(spec) }];
+  });
+  return Object.fromEntries(routes);
 }
 
-/**
- * An answer in JSON.
- * @param description - when it is given.
- */
+/** All responses of a route by status. */
+export function responsesOf(spec: RouteSpec): Record<number, HttpResponse> {
+  const { ok } = spec;
+  const codes = failuresOf(spec);
+  const problems = codes.map((code) => {
+    const { status } = ERRORS[code];
+    const alike = codes.filter((other) => ERRORS[other].status === status);
+    return [status, problem(status, alike, spec)] as const;
+  });
+  return { ...Object.fromEntries(problems), ...(ok instanceof z.ZodType ? { 200: json('OK', ok) } : ok) };
+}
+
+function failuresOf({ role, tenancy, body, audited, streams, fails = [] }: RouteSpec): ErrorCode[] {
+  const codes: (ErrorCode | readonly ErrorCode[] | false | undefined)[] = [
+    fails,
+    role !== 'none' && ['UNAUTHENTICATED', 'FORBIDDEN', 'TOO_MANY_REQUESTS', 'SERVER_STOPPING'],
+    tenancy === 'shared' && 'TENANT_REFUSED',
+    body && ['BAD_REQUEST', 'BODY_TIMEOUT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'],
+    audited && 'AUDIT_UNAVAILABLE',
+    streams && 'STREAMS_FULL',
+    'INTERNAL',
+  ];
+  return [...new Set(codes.flat().filter((code) => code !== false && code !== undefined))];
+}
+
+const RETRY_AFTER = { 'Retry-After': 'Seconds to wait before the next attempt.' };
+
+const problem = (status: number, codes: readonly ErrorCode[], { role }: RouteSpec): HttpResponse => ({
+  description: codes.map((code) => `${code}: ${ERRORS[code].message.replace('{needed}', role)}.`).join(' '),
+  contentType: PROBLEM_CONTENT_TYPE,
+  schema: Problem,
+  ...((status === 429 || status === 503) && { headers: RETRY_AFTER }),
+});
+
+/** A response with a JSON body. */
 export const json = <S extends z.ZodType>(
   description: string,
   schema: S,
   headers?: Readonly<Record<string, string>>,
 ): HttpResponse<S> => ({ description, contentType: 'application/json', schema, headers });
 
-/**
- * An answer in plain text or another type that is not JSON.
- * @param description - when it is given.
- */
-export const text = (description: string, contentType: string): HttpResponse<z.ZodString> => ({
-  description,
-  contentType,
-  schema: z.string(),
+/** A response with a body that is not JSON. */
+export const text = (
+  description: string,
+  contentType: string,
+  headers?: Readonly<Record<string, string>>,
+): HttpResponse<z.ZodString> => ({ description, contentType, schema: z.string(), headers });
+
+/** A stream of server-sent events, each of the given schema. */
+export const eventStream = <S extends z.ZodType>(schema: S): HttpResponse<S> => ({
+  description: 'The stream of events',
+  contentType: 'text/event-stream',
+  schema,
 });
 
-/**
- * An answer without a body.
- * @param description - when it is given.
- */
+/** A response without a body. */
 export const empty = (description: string): HttpResponse<z.ZodUndefined> => ({
   description,
   contentType: '',
   schema: z.undefined(),
 });
-
-/**
- * Answers that are problems.
- * @param descriptions - by status: codes and when they are given.
- */
-export const problems = (
-  descriptions: Readonly<Record<number, string>>,
-): Record<number, HttpResponse<typeof Problem>> =>
-  Object.fromEntries(
-    Object.entries({ ...descriptions, 500: 'INTERNAL: something unexpected; no details.' }).map(
-      ([status, description]) => [
-        status,
-        { description, contentType: PROBLEM_CONTENT_TYPE, schema: Problem },
-      ],
-    ),
-  );
-
-/** What every route says when what it needs is away. */
-export const UNAVAILABLE = 'BACKEND_UNAVAILABLE: what it needs is away; Retry-After says when to come back.';
-/** What every route says to a request that it cannot read. */
-export const INVALID = 'REQUEST_INVALID with each field that is wrong; unknown fields are refused.';

@@ -1,86 +1,68 @@
 import { z } from 'zod';
-import { defineRoute, empty, json, problems, text } from './route.js';
+import { defineRoutes, empty, json, text } from './route.js';
 import { CallerBody, HealthBody } from './system.js';
 
-const tag = 'System';
+const UNCHANGED = { 304: empty('Unchanged since the ETag in If-None-Match') };
+const IF_NONE_MATCH = { 'If-None-Match': 'The ETag of the copy that the caller has.' };
+const ETAG = { ETag: 'Changes with the content, which changes with the version of the server.' };
 
-/** Texts that change with the version of the server only. */
-const UNCHANGED = { 304: empty('What If-None-Match names is still the same.') };
-const IF_NONE_MATCH = { 'If-None-Match': 'The ETag of what the caller has already.' };
-const ETAG = { ETag: 'Changes with the text.' };
+const CALLER_ROUTES = defineRoutes(
+  { tag: 'System', role: 'read' },
+  {
+    getCaller: {
+      summary: 'Get the caller',
+      description: 'The name, role and tenant of the API key of this request.',
+      tenancy: 'open',
+      ok: CallerBody,
+      fails: ['REQUEST_INVALID'],
+    },
+    getMetrics: {
+      summary: 'Metrics for Prometheus',
+      description:
+        'Metrics of this process and of the stores. A store that does not answer within a second is shown with its last values.',
+      tenancy: 'shared',
+      ok: { 200: text('The metrics', 'text/plain') },
+    },
+  },
+);
 
-/** Everything that can be asked of the server itself. */
-export const SYSTEM_ROUTES = {
-  getCaller: defineRoute('getCaller', {
-    tag,
-    summary: 'Who am I?',
-    description: 'The name, role and tenant of the key that the request was sent with.',
-    role: 'read',
-    tenancy: 'open',
-    answers: { 200: json('The caller.', CallerBody), ...problems({ 401: 'UNAUTHENTICATED.' }) },
-  }),
-  getLive: defineRoute('getLive', {
-    tag,
-    summary: 'Does the process live?',
-    description: 'Answers as long as the process can; needs no key.',
-    role: 'none',
-    tenancy: 'open',
-    answers: { 200: json('It lives.', HealthBody), ...problems({}) },
-  }),
-  getReady: defineRoute('getReady', {
-    tag,
-    summary: 'Can the server work?',
-    description:
-      'No while it is about to stop, while a backend does not answer, and while Redis may evict keys; needs no key.',
-    role: 'none',
-    tenancy: 'open',
-    answers: {
-      200: json('It can.', HealthBody),
-      503: json('It cannot: see the checks.', HealthBody),
-      ...problems({}),
+const PUBLIC_ROUTES = defineRoutes(
+  { tag: 'System', role: 'none', tenancy: 'open' },
+  {
+    getLive: {
+      summary: 'Check that the process is alive',
+      description: 'Responds while the process can; needs no key.',
+      ok: HealthBody,
     },
-  }),
-  getMetrics: defineRoute('getMetrics', {
-    tag,
-    summary: 'Metrics for Prometheus',
-    description:
-      'Of this process, and of the stores as it sees them. A store that does not answer costs a second; what was last seen of it is shown.',
-    role: 'read',
-    tenancy: 'shared',
-    answers: {
-      200: text('The metrics.', 'text/plain'),
-      ...problems({ 401: 'UNAUTHENTICATED.', 403: 'TENANT_REFUSED: they tell of all tenants.' }),
+    getReady: {
+      summary: 'Check that the server can work',
+      description:
+        'Fails while the server stops, while a backend does not answer, and while Redis may evict keys; needs no key.',
+      ok: {
+        200: json('Ready', HealthBody),
+        503: json('Not ready; the checks say why', HealthBody),
+      },
     },
-  }),
-  getDocs: defineRoute('getDocs', {
-    tag,
-    summary: 'This API, to read',
-    description: 'A page made from the same table as the OpenAPI document; needs no key.',
-    role: 'none',
-    tenancy: 'open',
-    headers: IF_NONE_MATCH,
-    answers: { 200: { ...text('The page.', 'text/html'), headers: ETAG }, ...UNCHANGED, ...problems({}) },
-  }),
-  getDocsStyle: defineRoute('getDocsStyle', {
-    tag,
-    summary: 'The looks of that page',
-    description: 'A style sheet of its own, since the page allows nothing inline; needs no key.',
-    role: 'none',
-    tenancy: 'open',
-    headers: IF_NONE_MATCH,
-    answers: { 200: { ...text('The sheet.', 'text/css'), headers: ETAG }, ...UNCHANGED, ...problems({}) },
-  }),
-  getOpenApi: defineRoute('getOpenApi', {
-    tag,
-    summary: 'This API, for tools',
-    description: 'The OpenAPI 3.1 document; needs no key.',
-    role: 'none',
-    tenancy: 'open',
-    headers: IF_NONE_MATCH,
-    answers: {
-      200: json('The document.', z.record(z.string(), z.unknown()), ETAG),
-      ...UNCHANGED,
-      ...problems({}),
+    getDocs: {
+      summary: 'API reference as a web page',
+      description: 'Made from the same routes as the OpenAPI document; needs no key.',
+      headers: IF_NONE_MATCH,
+      ok: { 200: text('The page', 'text/html', ETAG), ...UNCHANGED },
     },
-  }),
-} as const;
+    getDocsStyle: {
+      summary: 'Style sheet of the API reference',
+      description: 'A file of its own, because the page allows no inline styles; needs no key.',
+      headers: IF_NONE_MATCH,
+      ok: { 200: text('The style sheet', 'text/css', ETAG), ...UNCHANGED },
+    },
+    getOpenApi: {
+      summary: 'API reference as an OpenAPI document',
+      description: 'OpenAPI 3.1; needs no key.',
+      headers: IF_NONE_MATCH,
+      ok: { 200: json('The document', z.record(z.string(), z.unknown()), ETAG), ...UNCHANGED },
+    },
+  },
+);
+
+/** Routes of the server itself. */
+export const SYSTEM_ROUTES = { ...CALLER_ROUTES, ...PUBLIC_ROUTES };

@@ -1,10 +1,10 @@
 import type { DeadLetterSelection as Selection } from '@millrace/bulk-action';
 import { DeadLetterService } from '@millrace/bulk-action/nestjs';
 import {
-  BULK_ROUTES,
   type DeadLetterPage,
   type DeadLetterResponse,
   type DeadLetterSelection,
+  ROUTES,
 } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { ERRORS } from '../errors.js';
@@ -15,9 +15,9 @@ import type { Caller } from '../security/caller.js';
 import { deadLetterBody, signatureBody } from './bodies.js';
 import { groupRef } from './group-ref.js';
 
-const { listDeadLetters: LIST, redriveDeadLetters: REDRIVE, purgeDeadLetters: PURGE } = BULK_ROUTES;
+const { listDeadLetters: LIST, redriveDeadLetters: REDRIVE, purgeDeadLetters: PURGE } = ROUTES;
 
-/** Dead letters over HTTP: see BULK_ROUTES of `@millrace/contract`. */
+/** Dead letters over HTTP: see ROUTES of `@millrace/contract`. */
 @Controller()
 export class DeadLettersController {
   readonly #letters: DeadLetterService;

@@ -1,11 +1,11 @@
 import { BulkActionService } from '@millrace/bulk-action/nestjs';
 import {
-  BULK_ROUTES,
   type GroupBody,
   type GroupChangeResponse,
   type GroupPage,
   type GroupProgressBody,
   type GroupResultBody,
+  ROUTES,
 } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { ERRORS } from '../errors.js';
@@ -30,9 +30,9 @@ const {
   getGroupResult: RESULT,
   getGroupProgress: PROGRESS,
   sealGroup: SEAL,
-} = BULK_ROUTES;
+} = ROUTES;
 
-/** Groups over HTTP: see BULK_ROUTES of `@millrace/contract`. */
+/** Groups over HTTP: see ROUTES of `@millrace/contract`. */
 @Controller()
 export class GroupsController {
   readonly #service: BulkActionService;

@@ -1,5 +1,5 @@
 import { AggregatorService, BulkActionService } from '@millrace/bulk-action/nestjs';
-import { BULK_ROUTES, type ExplanationBody, type JobDetailBody, type JobPage } from '@millrace/contract';
+import { type ExplanationBody, type JobDetailBody, type JobPage, ROUTES } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { callerCaused } from '../http/as-request-error.js';
 import { Ask, type Asked, Serve } from '../http/asked.js';
@@ -7,9 +7,9 @@ import { pageBody } from '../http/page-body.js';
 import { explanationBody, jobBody } from './bodies.js';
 import { groupRef } from './group-ref.js';
 
-const { listJobs: LIST, getJob: GET, explainJob: EXPLAIN } = BULK_ROUTES;
+const { listJobs: LIST, getJob: GET, explainJob: EXPLAIN } = ROUTES;
 
-/** Jobs over HTTP: see BULK_ROUTES of `@millrace/contract`. */
+/** Jobs over HTTP: see ROUTES of `@millrace/contract`. */
 @Controller()
 export class JobsController {
   readonly #service: BulkActionService;

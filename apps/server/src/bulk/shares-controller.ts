@@ -1,10 +1,10 @@
 import type { ResolvedBulkActionConfig } from '@millrace/bulk-action';
 import { BULK_ACTION_CONFIG, BulkActionService, CongestionStatsService } from '@millrace/bulk-action/nestjs';
 import {
-  BULK_ROUTES,
   type CongestionBody,
   type FairnessBody,
   type QueuesBody,
+  ROUTES,
   type TenantBody,
 } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
@@ -21,9 +21,9 @@ const {
   getFairness: FAIRNESS,
   getQueues: QUEUES,
   getCongestion: CONGESTION,
-} = BULK_ROUTES;
+} = ROUTES;
 
-/** Shares, limits, queues and congestion over HTTP: see BULK_ROUTES of `@millrace/contract`. */
+/** Shares, limits, queues and congestion over HTTP: see ROUTES of `@millrace/contract`. */
 @Controller()
 export class SharesController {
   readonly #service: BulkActionService;

@@ -3,8 +3,8 @@ import { checkRequestId, type ResolvedBulkActionConfig } from '@millrace/bulk-ac
 import { BULK_ACTION_CONFIG, BulkActionService } from '@millrace/bulk-action/nestjs';
 import {
   type AddJobsResponse,
-  BULK_ROUTES,
   type GroupRequest,
+  ROUTES,
   type SubmitGroupResponse,
 } from '@millrace/contract';
 import { Controller, Inject, Req, UseGuards } from '@nestjs/common';
@@ -20,9 +20,9 @@ import { groupInput, jobInput } from './given.js';
 import { groupRef } from './group-ref.js';
 import { type Uploaded, type UploadTarget, uploadJobs } from './upload/upload-jobs.js';
 
-const { submitGroup: SUBMIT, addJobs: ADD } = BULK_ROUTES;
+const { submitGroup: SUBMIT, addJobs: ADD } = ROUTES;
 
-/** New groups and new jobs over HTTP, as JSON or as lines: see BULK_ROUTES of `@millrace/contract`. */
+/** New groups and new jobs over HTTP, as JSON or as lines: see ROUTES of `@millrace/contract`. */
 @Controller()
 @UseGuards(FewJobs)
 export class SubmitController {

@@ -1,11 +1,11 @@
 import {
-  CHAT_ROUTES,
   type ChatMessagesBody,
   type ChatReceiptBody,
   type ChatSessionBody,
   type ChatSessionList,
   type ChatTaskBody,
   type ChatTaskResultBody,
+  ROUTES,
 } from '@millrace/contract';
 import { NO_TENANT, parseScopedId } from '@millrace/foundation';
 import { Controller, Headers, Inject, Res } from '@nestjs/common';
@@ -36,9 +36,9 @@ const {
   getChatTaskResult: RESULT,
   streamChatTask: STREAM,
   cancelChatTask: CANCEL,
-} = CHAT_ROUTES;
+} = ROUTES;
 
-/** Chats over HTTP: see CHAT_ROUTES of `@millrace/contract`. */
+/** Chats over HTTP: see ROUTES of `@millrace/contract`. */
 @Controller()
 export class ChatController {
   readonly #host: ChatHost;

@@ -1,4 +1,4 @@
-import { DEMO_ROUTES, type DemoBody, type DemoStopped } from '@millrace/contract';
+import { type DemoBody, type DemoStopped, ROUTES } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { Ask, type Asked, Serve } from '../http/asked.js';
 import { Demo } from './demo.js';
@@ -12,12 +12,12 @@ export class DemoController {
     this.#demo = demo;
   }
 
-  @Serve(DEMO_ROUTES.startDemo)
-  start(@Ask() { body }: Asked<typeof DEMO_ROUTES.startDemo>): Promise<DemoBody> {
+  @Serve(ROUTES.startDemo)
+  start(@Ask() { body }: Asked<typeof ROUTES.startDemo>): Promise<DemoBody> {
     return this.#demo.start(body);
   }
 
-  @Serve(DEMO_ROUTES.stopDemo)
+  @Serve(ROUTES.stopDemo)
   stop(): Promise<DemoStopped> {
     return this.#demo.stop();
   }

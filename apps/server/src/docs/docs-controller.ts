@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { SYSTEM_ROUTES } from '@millrace/contract';
+import { ROUTES } from '@millrace/contract';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PARTS, type ServerParts } from '../compose/parts.js';
@@ -28,7 +28,7 @@ export class DocsController {
     this.#version = version;
   }
 
-  @Serve(SYSTEM_ROUTES.getOpenApi)
+  @Serve(ROUTES.getOpenApi)
   openApi(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -36,7 +36,7 @@ export class DocsController {
     return this.#json.answer(request, reply);
   }
 
-  @Serve(SYSTEM_ROUTES.getDocs)
+  @Serve(ROUTES.getDocs)
   page(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -44,7 +44,7 @@ export class DocsController {
     return this.#page.answer(request, reply);
   }
 
-  @Serve(SYSTEM_ROUTES.getDocsStyle)
+  @Serve(ROUTES.getDocsStyle)
   style(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,

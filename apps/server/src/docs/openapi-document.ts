@@ -1,7 +1,6 @@
-import { type HttpResponse, type HttpRoute, PATHS, ROUTES } from '@millrace/contract';
+import { type HttpResponse, type HttpRoute, PATHS, ROUTES, type RouteId } from '@millrace/contract';
 import type { z } from 'zod';
 import { NDJSON } from '../http/asked.js';
-import { answersOf } from './common-answers.js';
 import { exampleOf, type NamedSchemas } from './example-of.js';
 import { type WrittenSchemas, writeSchemas } from './json-schemas.js';
 import type {
@@ -58,16 +57,13 @@ export function openApiDocument(version: string): OpenApiDocument {
 }
 
 /** In the order of PATHS, which tells a story. */
-function routesInOrder(): HttpRoute[] {
-  const rows: Readonly<Record<string, HttpRoute>> = ROUTES;
-  return Object.keys(PATHS).flatMap((id) => rows[id] ?? []);
-}
+const routesInOrder = (): HttpRoute[] => (Object.keys(PATHS) as RouteId[]).map((id) => ROUTES[id]);
 
 function schemasOf(route: HttpRoute): z.ZodType[] {
   const { params, query, body } = route;
   const fields = [params, query].flatMap((schema) => Object.values(schema?.shape ?? {}) as z.ZodType[]);
-  const answers = Object.values(answersOf(route)).filter(hasBody);
-  return [...fields, ...(body ? [body] : []), ...answers.map(({ schema }) => schema)];
+  const responses = Object.values(route.responses).filter(hasBody);
+  return [...fields, ...(body ? [body] : []), ...responses.map(({ schema }) => schema)];
 }
 
 const hasBody = ({ contentType }: HttpResponse): boolean => contentType !== '';
@@ -88,7 +84,7 @@ function operationOf(route: HttpRoute, schemas: WrittenSchemas): OpenApiOperatio
     // One that is left out is read as {}.
     ...(content && { requestBody: { required: !route.body?.safeParse({}).success, content } }),
     responses: Object.fromEntries(
-      Object.entries(answersOf(route)).map(([status, answer]) => [status, responseOf(answer, schemas)]),
+      Object.entries(route.responses).map(([status, response]) => [status, responseOf(response, schemas)]),
     ),
   };
 }
@@ -129,8 +125,8 @@ function bodyOf({ body, ndjson }: HttpRoute, schemas: WrittenSchemas): OpenApiCo
   };
 }
 
-function responseOf(answer: HttpResponse, schemas: WrittenSchemas): OpenApiResponse {
-  const { description, contentType, schema, headers } = answer;
+function responseOf(response: HttpResponse, schemas: WrittenSchemas): OpenApiResponse {
+  const { description, contentType, schema, headers } = response;
   return {
     description,
     ...(headers && {
@@ -138,7 +134,7 @@ function responseOf(answer: HttpResponse, schemas: WrittenSchemas): OpenApiRespo
         Object.entries(headers).map(([name, says]) => [name, { description: says, schema: TEXT }]),
       ),
     }),
-    ...(hasBody(answer) && { content: { [contentType]: { schema: schemas.at(schema, 'output') } } }),
+    ...(hasBody(response) && { content: { [contentType]: { schema: schemas.at(schema, 'output') } } }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { FLEET_ROUTES } from '@millrace/contract';
+import { ROUTES } from '@millrace/contract';
 import { Controller, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { PARTS, type ServerParts } from '../compose/parts.js';
@@ -17,9 +17,9 @@ export class ChangesController {
     this.#hub = hub;
   }
 
-  @Serve(FLEET_ROUTES.watchChanges)
+  @Serve(ROUTES.watchChanges)
   async watch(
-    @Ask() { caller }: Asked<typeof FLEET_ROUTES.watchChanges>,
+    @Ask() { caller }: Asked<typeof ROUTES.watchChanges>,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     await sendEvents(reply, (signal) => this.#hub.listen(caller, signal), this.#parts);

@@ -1,4 +1,4 @@
-import { type AuditPage, FLEET_ROUTES } from '@millrace/contract';
+import { type AuditPage, ROUTES } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { Ask, type Asked, Serve } from '../http/asked.js';
 import { AuditStore } from './audit-store.js';
@@ -12,8 +12,8 @@ export class AuditController {
     this.#store = store;
   }
 
-  @Serve(FLEET_ROUTES.listAudit)
-  async list(@Ask() { query, caller }: Asked<typeof FLEET_ROUTES.listAudit>): Promise<AuditPage> {
+  @Serve(ROUTES.listAudit)
+  async list(@Ask() { query, caller }: Asked<typeof ROUTES.listAudit>): Promise<AuditPage> {
     const { limit, cursor, route, key } = query;
     const found = await this.#store.list({ tenant: caller.tenant, route, key, cursor, limit: limit + 1 });
     const items = found.slice(0, limit);

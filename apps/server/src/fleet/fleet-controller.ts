@@ -1,10 +1,10 @@
 import { BulkActionEngine } from '@millrace/bulk-action/nestjs';
 import {
-  FLEET_ROUTES,
   type InstanceBody,
   type InstanceList,
   type PoolBody,
   type PoolStatusBody,
+  ROUTES,
   type ScaleResponse,
 } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
@@ -39,12 +39,12 @@ export class FleetController {
     this.#heartbeat = heartbeat;
   }
 
-  @Serve(FLEET_ROUTES.listInstances)
+  @Serve(ROUTES.listInstances)
   async instances(): Promise<InstanceList> {
     return { items: [...(await this.#store.list())] };
   }
 
-  @Serve(FLEET_ROUTES.getPool)
+  @Serve(ROUTES.getPool)
   async pool(): Promise<PoolBody> {
     const instances = (await this.#running()).map(
       ({ instanceId, bulkInstanceId, workerCount, wantedWorkers, busy }) => ({
@@ -63,8 +63,8 @@ export class FleetController {
     };
   }
 
-  @Serve(FLEET_ROUTES.scalePool)
-  async scale(@Ask() { body }: Asked<typeof FLEET_ROUTES.scalePool>): Promise<ScaleResponse> {
+  @Serve(ROUTES.scalePool)
+  async scale(@Ask() { body }: Asked<typeof ROUTES.scalePool>): Promise<ScaleResponse> {
     const { workerCount, instance } = body;
     const instances = await this.#store.want(workerCount, instance);
     if (instances.length === 0) throw await this.#notFound(instance);

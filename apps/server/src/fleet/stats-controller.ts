@@ -1,4 +1,4 @@
-import { FLEET_ROUTES, momentOf, STAT_RINGS, type StatStep, type StatsBody } from '@millrace/contract';
+import { momentOf, ROUTES, STAT_RINGS, type StatStep, type StatsBody } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { Ask, type Asked, Serve } from '../http/asked.js';
 import { requestInvalid } from '../http/request-invalid.js';
@@ -20,8 +20,8 @@ export class StatsController {
     this.#time = time;
   }
 
-  @Serve(FLEET_ROUTES.getStats)
-  async stats(@Ask() { query }: Asked<typeof FLEET_ROUTES.getStats>): Promise<StatsBody> {
+  @Serve(ROUTES.getStats)
+  async stats(@Ask() { query }: Asked<typeof ROUTES.getStats>): Promise<StatsBody> {
     const step = Number(query.step) as StatStep;
     const { first, last } = slotsOf(query, step, this.#time.now());
     const slots = new Map((await this.#store.read(step, first, last)).map((one) => [one.slot, one]));

@@ -1,4 +1,4 @@
-import { type HealthBody, SYSTEM_ROUTES } from '@millrace/contract';
+import { type HealthBody, ROUTES } from '@millrace/contract';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Serve } from '../http/asked.js';
@@ -14,12 +14,12 @@ export class HealthController {
     this.#readiness = readiness;
   }
 
-  @Serve(SYSTEM_ROUTES.getLive)
+  @Serve(ROUTES.getLive)
   live(): HealthBody {
     return { ok: true, checks: [] };
   }
 
-  @Serve(SYSTEM_ROUTES.getReady)
+  @Serve(ROUTES.getReady)
   async ready(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,

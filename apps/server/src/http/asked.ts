@@ -32,7 +32,7 @@ export interface Asked<R extends RouteSpec> {
  */
 export function Serve(route: ServedRoute, ...alike: readonly ServedRoute[]): MethodDecorator {
   const status =
-    Object.keys(route.answers)
+    Object.keys(route.responses)
       .map(Number)
       .find((code) => code < 300) ?? 200;
   return applyDecorators(

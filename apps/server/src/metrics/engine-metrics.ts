@@ -1,6 +1,6 @@
 import { registerMetrics as registerBulkAction } from '@millrace/bulk-action/metrics';
 import { BulkActionEngine } from '@millrace/bulk-action/nestjs';
-import { SYSTEM_ROUTES } from '@millrace/contract';
+import { ROUTES } from '@millrace/contract';
 import { type Metric, registerMetrics } from '@millrace/foundation/metrics';
 import { registerMetrics as registerOrchestrator } from '@millrace/orchestrator/metrics';
 import { Operations, OrchestratorService } from '@millrace/orchestrator/nestjs';
@@ -84,7 +84,7 @@ export class MetricsController {
     this.#metrics = metrics;
   }
 
-  @Serve(SYSTEM_ROUTES.getMetrics)
+  @Serve(ROUTES.getMetrics)
   async metrics(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     reply.type(this.#metrics.contentType);
     return this.#metrics.text();

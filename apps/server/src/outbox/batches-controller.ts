@@ -1,9 +1,9 @@
 import {
-  BATCH_ROUTES,
   type BatchBody,
   type BatchDetailsBody,
   type BatchPage,
   type BatchTaskPage,
+  ROUTES,
   type StartedBatchBody,
 } from '@millrace/contract';
 import { Batches, ERRORS, Pusher } from '@millrace/outbox';
@@ -23,9 +23,9 @@ const {
   retryBatch: RETRY,
   listBatchTasks: TASKS,
   retryBatchTask: RETRY_TASK,
-} = BATCH_ROUTES;
+} = ROUTES;
 
-/** Batches over HTTP: see BATCH_ROUTES of `@millrace/contract`. */
+/** Batches over HTTP: see ROUTES of `@millrace/contract`. */
 @Controller()
 export class BatchesController {
   readonly #batches: Batches;

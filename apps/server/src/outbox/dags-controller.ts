@@ -1,4 +1,4 @@
-import { type AppliedDagBody, DAG_ROUTES, type DagPage } from '@millrace/contract';
+import { type AppliedDagBody, type DagPage, ROUTES } from '@millrace/contract';
 import { Dags } from '@millrace/outbox';
 import { Controller, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -6,9 +6,9 @@ import { Ask, type Asked, Serve } from '../http/asked.js';
 import { pageBody } from '../http/page-body.js';
 import { dagBody } from './bodies.js';
 
-const { applyDag: APPLY, listDags: LIST } = DAG_ROUTES;
+const { applyDag: APPLY, listDags: LIST } = ROUTES;
 
-/** DAGs over HTTP: see DAG_ROUTES of `@millrace/contract`. */
+/** DAGs over HTTP: see ROUTES of `@millrace/contract`. */
 @Controller()
 export class DagsController {
   readonly #dags: Dags;

@@ -1,9 +1,4 @@
-import {
-  type RemovedScheduleBody,
-  SCHEDULE_ROUTES,
-  type ScheduleBody,
-  type SchedulePage,
-} from '@millrace/contract';
+import { type RemovedScheduleBody, ROUTES, type ScheduleBody, type SchedulePage } from '@millrace/contract';
 import { NO_TENANT } from '@millrace/foundation';
 import { ERRORS, Schedules } from '@millrace/outbox';
 import { Controller, Inject } from '@nestjs/common';
@@ -12,9 +7,9 @@ import { meantTenant } from '../http/meant-tenant.js';
 import { pageBody } from '../http/page-body.js';
 import { scheduleBody } from './bodies.js';
 
-const { setSchedule: SET, listSchedules: LIST, removeSchedule: REMOVE } = SCHEDULE_ROUTES;
+const { setSchedule: SET, listSchedules: LIST, removeSchedule: REMOVE } = ROUTES;
 
-/** Schedules over HTTP: see SCHEDULE_ROUTES of `@millrace/contract`. */
+/** Schedules over HTTP: see ROUTES of `@millrace/contract`. */
 @Controller()
 export class SchedulesController {
   readonly #schedules: Schedules;

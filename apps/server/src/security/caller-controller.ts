@@ -1,4 +1,4 @@
-import { type CallerBody, SYSTEM_ROUTES } from '@millrace/contract';
+import { type CallerBody, ROUTES } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { isEmbedded } from '../config/model.js';
@@ -13,8 +13,8 @@ export class CallerController {
     this.#parts = parts;
   }
 
-  @Serve(SYSTEM_ROUTES.getCaller)
-  caller(@Ask() { caller }: Asked<typeof SYSTEM_ROUTES.getCaller>): CallerBody {
+  @Serve(ROUTES.getCaller)
+  caller(@Ask() { caller }: Asked<typeof ROUTES.getCaller>): CallerBody {
     const { name, role, tenant } = caller;
     const { config, version } = this.#parts;
     return {

@@ -1,4 +1,4 @@
-import { CHAT_ROUTES } from '@millrace/contract';
+import { ROUTES } from '@millrace/contract';
 import type { ChatRuntime } from '@millrace/runtime/chat';
 import { type Latch, latch, until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -69,7 +69,7 @@ describe('chat over HTTP', () => {
     const session = await open();
     const queued = await say(session, 'one two three');
     expect(queued.status).toBe(201);
-    expect(CHAT_ROUTES.queueChatMessage.answers[201].schema.parse(queued.body)).toEqual(queued.body);
+    expect(ROUTES.queueChatMessage.ok[201].schema.parse(queued.body)).toEqual(queued.body);
     expect(queued.body).toMatchObject({ session_id: session });
     const path = `/${session}/tasks/${queued.body.task_id}`;
     const stream = await hear(`${path}/stream`);
@@ -86,7 +86,7 @@ describe('chat over HTTP', () => {
     // Enough for a page that is opened now to hear the rest of it.
     const opened = (await send(`/${session}`)).body;
     expect(opened.turns).toEqual([{ task_id: queued.body.task_id, status: 'STREAMING' }]);
-    expect(CHAT_ROUTES.getChatTaskStatus.answers[200].schema.parse(running.body)).toEqual(running.body);
+    expect(ROUTES.getChatTaskStatus.ok.parse(running.body)).toEqual(running.body);
     expect(await send(`${path}/result`)).toMatchObject({ status: 409, body: { code: 'TASK_PENDING' } });
     gate.open();
     expect((await stream.rest()).map(short)).toEqual([
@@ -96,9 +96,9 @@ describe('chat over HTTP', () => {
     ]);
     const result = await send(`${path}/result`);
     expect(result.body).toMatchObject({ status: 'COMPLETED', text: 'one two three', session_id: session });
-    expect(CHAT_ROUTES.getChatTaskResult.answers[200].schema.parse(result.body)).toEqual(result.body);
+    expect(ROUTES.getChatTaskResult.ok.parse(result.body)).toEqual(result.body);
     const read = await send(`/${session}`);
-    expect(CHAT_ROUTES.getChatSession.answers[200].schema.parse(read.body)).toEqual(read.body);
+    expect(ROUTES.getChatSession.ok.parse(read.body)).toEqual(read.body);
     const { items } = (await send('')).body;
     expect(items).toContainEqual({ session_id: session, tenant: 'a', created_at: read.body.created_at });
     expect(read.body.turns).toEqual([]);
@@ -147,7 +147,7 @@ describe('chat over HTTP', () => {
     for (const _ of [1, 2]) {
       const { status, body } = await send(path, { method: 'DELETE' });
       expect({ status, task: body.status }).toEqual({ status: 200, task: 'CANCELLED' });
-      expect(CHAT_ROUTES.cancelChatTask.answers[200].schema.parse(body)).toEqual(body);
+      expect(ROUTES.cancelChatTask.ok.parse(body)).toEqual(body);
     }
     expect((await stream.rest()).map(short)).toEqual([['2', 'error', 'TASK_CANCELLED']]);
     expect(await send(`${path}/result`)).toMatchObject({ status: 410, body: { code: 'TASK_CANCELLED' } });
@@ -176,7 +176,7 @@ describe('chat over HTTP', () => {
     const body = { session_id: 'support' };
     const mine = await send('', { body, headers: { traceparent } });
     expect(mine).toMatchObject({ status: 201, body: { session_id: 'support', tenant: 'a' } });
-    expect(CHAT_ROUTES.createChatSession.answers[201].schema.parse(mine.body)).toEqual(mine.body);
+    expect(ROUTES.createChatSession.ok[201].schema.parse(mine.body)).toEqual(mine.body);
     expect((await send('', { body, key: BEN })).body).toMatchObject({ session_id: 'support', tenant: 'b' });
     const { path, taskId } = await turn('support', 'who');
     expect((await (await hear(`${path}/stream`)).rest())[1]?.data.text).toBe(`a 0 ${traceparent}`);

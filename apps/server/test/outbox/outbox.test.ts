@@ -1,4 +1,4 @@
-import { BATCH_ROUTES, DAG_ROUTES, SCHEDULE_ROUTES } from '@millrace/contract';
+import { ROUTES } from '@millrace/contract';
 import { defineDag, task } from '@millrace/outbox';
 import { until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -74,10 +74,10 @@ describe('batches, DAGs and schedules over HTTP', () => {
       payload,
       traceparent,
     });
-    expect(BATCH_ROUTES.startBatch.answers[201].schema.parse(body)).toEqual(body);
+    expect(ROUTES.startBatch.ok[201].schema.parse(body)).toEqual(body);
 
     const details = await ended(body.id);
-    expect(BATCH_ROUTES.getBatch.answers[200].schema.parse(details)).toEqual(details);
+    expect(ROUTES.getBatch.ok.parse(details)).toEqual(details);
     expect(details).toMatchObject({
       batch: { id: body.id, status: 'DONE', payload },
       counts: { done: 3, failed: 0, waiting: 0 },
@@ -101,7 +101,7 @@ describe('batches, DAGs and schedules over HTTP', () => {
     const { body } = await start('tasks', { payload: { amount: 3 } });
     await ended(body.id);
     const first = await send(`/api/batches/${body.id}/tasks?limit=2`);
-    expect(BATCH_ROUTES.listBatchTasks.answers[200].schema.parse(first.body)).toEqual(first.body);
+    expect(ROUTES.listBatchTasks.ok.parse(first.body)).toEqual(first.body);
     const second = await send(`/api/batches/${body.id}/tasks?limit=2&cursor=${first.body.cursor}`);
     const results = [...first.body.items, ...second.body.items].map(({ key, result }) => [key, result]);
     expect(Object.fromEntries(results)).toEqual({
@@ -158,7 +158,7 @@ describe('batches, DAGs and schedules over HTTP', () => {
     for (const bizKey of ['l1', 'l2', 'l3']) ids.unshift((await start(bizKey, {}, sent)).body.id);
     const first = await send('/api/batches?limit=2', sent);
     expect(first.status).toBe(200);
-    expect(BATCH_ROUTES.listBatches.answers[200].schema.parse(first.body)).toEqual(first.body);
+    expect(ROUTES.listBatches.ok.parse(first.body)).toEqual(first.body);
     expect(first.body.items[0]).not.toHaveProperty('payload');
     const second = await send(`/api/batches?limit=2&cursor=${first.body.cursor}`, sent);
     expect([...first.body.items, ...second.body.items].map(({ id }) => id)).toEqual(ids);
@@ -243,7 +243,7 @@ describe('batches, DAGs and schedules over HTTP', () => {
       status: 201,
       body: { name: 'quick', taskCount: 1, created: true },
     });
-    expect(DAG_ROUTES.applyDag.answers[201].schema.parse(applied.body)).toEqual(applied.body);
+    expect(ROUTES.applyDag.ok[201].schema.parse(applied.body)).toEqual(applied.body);
     expect(await send('/api/dags', { body: dag, ...admin })).toMatchObject({
       status: 200,
       body: { version: applied.body.version, created: false },
@@ -252,7 +252,7 @@ describe('batches, DAGs and schedules over HTTP', () => {
     expect((await ended(id)).batch.status).toBe('DONE');
 
     const first = await send('/api/dags?limit=2');
-    expect(DAG_ROUTES.listDags.answers[200].schema.parse(first.body)).toEqual(first.body);
+    expect(ROUTES.listDags.ok.parse(first.body)).toEqual(first.body);
     const rest = await send(`/api/dags?cursor=${encodeURIComponent(first.body.cursor)}`);
     // The demo brings one of its own.
     const listed = [...first.body.items, ...rest.body.items].filter(({ name }) => !name.startsWith('demo'));
@@ -285,7 +285,7 @@ describe('batches, DAGs and schedules over HTTP', () => {
     expect((await send('/api/schedules', { body: schedule })).body.code).toBe('FORBIDDEN');
     const made = await send('/api/schedules', { body: { ...schedule, timeZone: 'Europe/Berlin' }, ...ana });
     expect(made.status).toBe(200);
-    expect(SCHEDULE_ROUTES.setSchedule.answers[200].schema.parse(made.body)).toEqual(made.body);
+    expect(ROUTES.setSchedule.ok.parse(made.body)).toEqual(made.body);
     expect(made.body).toMatchObject({ ...schedule, tenant: 'a', paused: false, lastAt: null, failures: 0 });
     const theirs = await send('/api/schedules', { body: { ...schedule, tenant: 'b' }, key: ADMIN });
     expect(theirs.body).toMatchObject({ tenant: 'b', timeZone: 'UTC' });
@@ -294,7 +294,7 @@ describe('batches, DAGs and schedules over HTTP', () => {
 
     const names = async (query: string, sent: Sent) => {
       const { body } = await send(`/api/schedules${query}`, sent);
-      expect(SCHEDULE_ROUTES.listSchedules.answers[200].schema.parse(body)).toEqual(body);
+      expect(ROUTES.listSchedules.ok.parse(body)).toEqual(body);
       return body.items.map(({ tenant }: { tenant: string }) => tenant);
     };
     expect(await names('', ana)).toEqual(['a']);

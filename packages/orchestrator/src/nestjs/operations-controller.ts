@@ -28,7 +28,7 @@ import { OrchestratorHost } from './orchestrator-host.js';
 import { ProblemFilter } from './problem-filter.js';
 import { readList, readOpId, readSubmit, readTraceparent, readWait } from './read-requests.js';
 
-/** Operations over HTTP: see OPERATION_ROUTES of `@millrace/contract`. */
+/** Operations over HTTP: see ROUTES of `@millrace/contract`. */
 export class OperationsController {
   readonly #host: OrchestratorHost;
 
