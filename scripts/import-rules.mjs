@@ -63,7 +63,7 @@ export const LADDERS = {
     thread-runner < rules < ports shard-port < . < sharding < memory < redis < pool < processors < services < engine
     aggregator-service backpressure-service < metrics < nestjs`,
   'packages/outbox/src':
-    'model states errors options events define-dag < rules < . < postgres < outbox migrate < metrics < nestjs',
+    'model states errors options events define-dag < rules < ports < . < postgres < outbox migrate < metrics < nestjs',
   'packages/orchestrator/src': `
     model states errors options events op-id stored-json outcome < rules < ports protection < . < memory < postgres < orchestrator
     orchestrator-service inline-fast-path-runner < bulk < batch < metrics < nestjs`,

@@ -1,8 +1,24 @@
 import { type Loop, loop } from '@millrace/foundation';
 import type { ResolvedOutboxOptions } from './options.js';
-import type { AppliedRow, DagViews } from './postgres/dag-views.js';
 import type { AppliedVersion, DagRegistry } from './registry.js';
 import type { WakeUps } from './wake-ups.js';
+
+/** An applied version, and what an instance can run of it. */
+export interface AppliedRow {
+  readonly version: number;
+  readonly name: string;
+  readonly taskCount: number;
+  /** null for a version that the instance has seen. */
+  readonly hasSome: boolean | null;
+  /** A handler that the instance lacks. */
+  readonly missing: string | null;
+}
+
+/** The DAGs that were applied as data. */
+export interface AppliedStore {
+  /** Lists the stored versions, with what an instance that has the versions `own` can run of them. */
+  applied(own: readonly number[], seen: readonly number[], limit: number): Promise<readonly AppliedRow[]>;
+}
 
 /** A lost hint delays a DAG that another instance applied by at most this long. */
 const LOOK_EVERY_MS = 10_000;
@@ -16,10 +32,10 @@ const VERSIONS_MAX = 10_000;
  */
 export function appliedWatchOf(
   {
-    views,
+    store,
     registry,
     wakeUps,
-  }: { readonly views: DagViews; readonly registry: DagRegistry; readonly wakeUps: WakeUps },
+  }: { readonly store: AppliedStore; readonly registry: DagRegistry; readonly wakeUps: WakeUps },
   options: ResolvedOutboxOptions,
   afterChange: () => void,
 ): Loop {
@@ -31,7 +47,7 @@ export function appliedWatchOf(
     const own = versions.join();
     // Other DAGs of its own bring other handlers, so applied DAGs that it could not run before may run now.
     const before: typeof known = own === knownWith ? known : new Map();
-    const rows = await views.applied(versions, [...before.keys()], VERSIONS_MAX);
+    const rows = await store.applied(versions, [...before.keys()], VERSIONS_MAX);
     const fresh = rows.filter(({ version }) => !before.has(version));
     knownWith = own;
     known = new Map(rows.map((row) => [row.version, before.get(row.version) ?? toApplied(row)]));

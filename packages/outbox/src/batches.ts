@@ -4,6 +4,7 @@ import type { BatchListeners } from './batch-listeners.js';
 import { ERRORS } from './errors.js';
 import type { OutboxEvents } from './events.js';
 import type {
+  BacklogView,
   Batch,
   BatchEnding,
   BatchStatus,
@@ -14,8 +15,7 @@ import type {
   TaskSummary,
   TaskView,
 } from './model.js';
-import type { BatchStore } from './postgres/batch-store.js';
-import type { BacklogView, ViewStore } from './postgres/view-store.js';
+import type { BatchStore, ViewStore } from './ports.js';
 import { type CriticalPath, criticalPath } from './rules/critical-path.js';
 import { reopen } from './rules/reopen.js';
 import { timeTasks } from './rules/task-times.js';

@@ -3,7 +3,7 @@ import { backoffMs, type Clock, type Logger, sleep } from '@millrace/foundation'
 import type { Database } from '@millrace/postgres';
 import type { ResolvedOutboxOptions } from './options.js';
 import { isPassing } from './passing.js';
-import type { TaskEnd, TaskStore } from './postgres/task-store.js';
+import type { TaskEnd, TaskStore } from './ports.js';
 
 /** Told whether the claim held; or what PostgreSQL says of a result that it cannot keep. */
 export type AfterWriting = (isEnded: boolean, error?: unknown) => void;

@@ -3,12 +3,52 @@ import type { DagData } from './define-dag.js';
 import { ERRORS } from './errors.js';
 import type { DagView, Page } from './model.js';
 import type { ResolvedOutboxOptions } from './options.js';
-import type { DagStore } from './postgres/dag-store.js';
-import type { DagHead, DagViews } from './postgres/dag-views.js';
 import type { DagRegistry } from './registry.js';
 import { shown } from './rules/name-problem.js';
 import { readDagData } from './rules/read-dag-data.js';
+import type { ValidDag } from './rules/validate-dag.js';
 import { APPLIED, channelOf, type WakeUps } from './wake-ups.js';
+
+/** A stored DAG without its tasks. */
+export type DagHead = Omit<DagView, 'tasks'>;
+
+/** A definition under its version. */
+export interface StoredDag {
+  readonly version: number;
+  /** False if this very definition was stored before. */
+  readonly created: boolean;
+}
+
+/** Stores applied DAGs. */
+export interface ApplyStore {
+  /**
+   * Stores a DAG, unless this very definition is stored already, and puts it in force.
+   * @param options - `inForceMax`: the most DAGs that may be in force; `channel` and `hint`: notify the instances.
+   * @throws MillraceError `DAG_INVALID` if too many others are in force; then nothing is stored.
+   */
+  apply(
+    dag: ValidDag,
+    options: { readonly inForceMax: number; readonly channel: string; readonly hint: string },
+  ): Promise<StoredDag>;
+}
+
+/** Stored DAGs to show. */
+export interface DagViews {
+  /** Lists DAGs by name, each in the version that a new batch takes. */
+  heads(filter: {
+    readonly after?: string | undefined;
+    readonly name?: string | undefined;
+    readonly limit: number;
+  }): Promise<readonly DagHead[]>;
+  /**
+   * Reads the tasks of DAGs.
+   * @param most - tasks of each DAG; edges of each DAG: one that has more shows no `after`.
+   */
+  withTasks(
+    heads: readonly DagHead[],
+    most: { readonly tasks: number; readonly edges: number },
+  ): Promise<readonly DagView[]>;
+}
 
 /** A DAG that was applied. */
 export interface AppliedDag {
@@ -37,7 +77,7 @@ const TASKS_PER_PAGE = 10_000;
 
 /** The DAGs that are stored: those of code, and those that are applied as data while everything runs. */
 export class Dags {
-  readonly #store: DagStore;
+  readonly #store: ApplyStore;
   readonly #views: DagViews;
   readonly #registry: DagRegistry;
   readonly #wakeUps: WakeUps;
@@ -45,7 +85,7 @@ export class Dags {
 
   constructor(
     parts: {
-      readonly store: DagStore;
+      readonly store: ApplyStore;
       readonly views: DagViews;
       readonly registry: DagRegistry;
       readonly wakeUps: WakeUps;

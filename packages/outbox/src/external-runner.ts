@@ -4,7 +4,7 @@ import { ERRORS } from './errors.js';
 import type { TaskResult } from './events.js';
 import type { ResolvedOutboxOptions } from './options.js';
 import { isPassing } from './passing.js';
-import type { ClaimedTask } from './postgres/task-store.js';
+import type { ClaimedTask } from './ports.js';
 import type { TaskHandler } from './registry.js';
 import { type ContextParts, contextOf } from './run-context.js';
 import { STOPPING, type StopSwitch } from './stop-switch.js';

@@ -4,10 +4,33 @@ import type { BatchListeners } from './batch-listeners.js';
 import type { OutboxEvents } from './events.js';
 import type { Batch } from './model.js';
 import type { ResolvedOutboxOptions } from './options.js';
-import type { BatchStore } from './postgres/batch-store.js';
-import type { FoldStore } from './postgres/fold-store.js';
-import type { TaskStore } from './postgres/task-store.js';
+import type { BatchStore, TaskStore } from './ports.js';
 import { batchFields } from './rules/log-fields.js';
+
+/** The result of a fold. */
+interface Folded {
+  /** True if there may be more than it read. */
+  readonly hasMore: boolean;
+  /** True if another transaction had some locked, whose ticks are still to be counted. */
+  readonly isLocked: boolean;
+}
+
+/** Counting of ticks into batches and wide joins. */
+export interface FoldStore {
+  /** Reports whether there is anything to count. Costs no commit. */
+  peek(except: readonly string[]): Promise<boolean>;
+  /** Counts ticks into batches. `ended` has the ids of the batches that end with it. */
+  foldBatches(
+    tx: Tx,
+    ticksMax: number,
+    except: readonly string[],
+  ): Promise<Folded & { readonly ended: readonly string[] }>;
+  /** Counts ticks into wide joins. */
+  foldJoins(
+    tx: Tx,
+    ticksMax: number,
+  ): Promise<Folded & { readonly ready: number; readonly skip: readonly string[] }>;
+}
 
 /** Ticks looked at in one transaction. */
 const TICKS_MAX = 1_000;

@@ -31,6 +31,7 @@ export { ERRORS } from './errors.js';
 export { type OutboxEventMap, OutboxEvents, type TaskResult } from './events.js';
 export { migrateOutbox, requireOutboxMigrated } from './migrate.js';
 export type {
+  BacklogView,
   Batch,
   BatchEnding,
   BatchStatus,
@@ -58,12 +59,10 @@ export {
 } from './options.js';
 export { Outbox, type OutboxSetup } from './outbox.js';
 export { Poller } from './poller.js';
-export type { HorizonHolder } from './postgres/horizon-store.js';
-export type { BacklogView } from './postgres/view-store.js';
 export { Pusher, type StartedBatch, type StartOptions } from './pusher.js';
 export { DagRegistry, type TaskHandler } from './registry.js';
 export type { CriticalPath } from './rules/critical-path.js';
 export { SCHEDULE_CATCH_UP_MAX, SCHEDULE_LATE_MAX_MS } from './rules/schedule.js';
 export { type ScheduleFilter, type ScheduleInput, type ScheduleKey, Schedules } from './schedules.js';
 export { BATCH_MOVES, TASK_MOVES } from './states.js';
-export { type OldestTransaction, VacuumWatch } from './vacuum-watch.js';
+export { type HorizonHolder, type OldestTransaction, VacuumWatch } from './vacuum-watch.js';

@@ -14,8 +14,7 @@ import {
 } from '@millrace/foundation/metrics';
 import type { Batches } from './batches.js';
 import type { OutboxEvents, TaskResult } from './events.js';
-import type { BatchStatus } from './model.js';
-import type { BacklogView } from './postgres/view-store.js';
+import type { BacklogView, BatchStatus } from './model.js';
 import type { OldestTransaction, VacuumWatch } from './vacuum-watch.js';
 
 /** The outbox to measure: an Outbox, or the parts of one. */

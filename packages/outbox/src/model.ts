@@ -130,6 +130,11 @@ export interface TaskCounts {
   readonly cancelled: number;
 }
 
+/** The backlog, and how long the oldest task has been able to run. */
+export interface BacklogView extends TaskCounts {
+  readonly oldestReadyAgeMs: number | undefined;
+}
+
 /** Batches of a DAG that start by the clock, one per period. */
 export interface Schedule {
   /** '' for none. */

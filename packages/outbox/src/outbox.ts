@@ -11,17 +11,17 @@ import { requireOutboxMigrated } from './migrate.js';
 import type { WorkerView } from './model.js';
 import { type OutboxOptions, type ResolvedOutboxOptions, resolveOutboxOptions } from './options.js';
 import { Poller } from './poller.js';
-import { BatchStore } from './postgres/batch-store.js';
-import { DagStore } from './postgres/dag-store.js';
-import { DagViews } from './postgres/dag-views.js';
-import { FoldStore } from './postgres/fold-store.js';
-import { HorizonStore } from './postgres/horizon-store.js';
-import { PruneStore } from './postgres/prune-store.js';
-import { ScheduleStore } from './postgres/schedule-store.js';
+import { PostgresBatchStore } from './postgres/batch-store.js';
+import { PostgresDagStore } from './postgres/dag-store.js';
+import { PostgresDagViews } from './postgres/dag-views.js';
+import { PostgresFoldStore } from './postgres/fold-store.js';
+import { PostgresHorizonStore } from './postgres/horizon-store.js';
+import { PostgresPruneStore } from './postgres/prune-store.js';
+import { PostgresScheduleStore } from './postgres/schedule-store.js';
 import { Statements } from './postgres/statements.js';
-import { TaskStore } from './postgres/task-store.js';
-import { ViewStore } from './postgres/view-store.js';
-import { WorkerStore } from './postgres/worker-store.js';
+import { PostgresTaskStore } from './postgres/task-store.js';
+import { PostgresViewStore } from './postgres/view-store.js';
+import { PostgresWorkerStore } from './postgres/worker-store.js';
 import { Presence } from './presence.js';
 import { prunerOf } from './pruner.js';
 import { Pusher } from './pusher.js';
@@ -72,25 +72,25 @@ export class Outbox implements Service {
     const { database, schema, logger } = options;
     const statements = new Statements(schema);
     const channel = channelOf(schema);
-    const tasks = new TaskStore(database, statements);
-    const store = new BatchStore(database, statements, channel);
+    const tasks = new PostgresTaskStore(database, statements);
+    const store = new PostgresBatchStore(database, statements, channel);
     const events = new OutboxEvents(logger);
     this.events = events;
     const listeners = this.#listeners;
     this.options = options;
-    const dagStore = new DagStore(database, statements);
+    const dagStore = new PostgresDagStore(database, statements);
     this.registry = new DagRegistry(dagStore, options);
     for (const dag of dags) this.registry.add(dag);
     const { registry } = this;
     const wakeUps = new WakeUps(database, channel, logger);
     this.#wakeUps = wakeUps;
-    const dagViews = new DagViews(database, statements);
+    const dagViews = new PostgresDagViews(database, statements);
     this.dags = new Dags({ store: dagStore, views: dagViews, registry, wakeUps }, options);
-    this.#appliedWatch = appliedWatchOf({ views: dagViews, registry, wakeUps }, options, () =>
+    this.#appliedWatch = appliedWatchOf({ store: dagViews, registry, wakeUps }, options, () =>
       this.poller.wake(),
     );
     this.pusher = new Pusher({ store, registry, wakeUps, events }, options);
-    const views = new ViewStore(database, statements);
+    const views = new PostgresViewStore(database, statements);
     this.batches = new Batches({ database, store, views, listeners, events, wakeUps, clock: options.clock });
 
     const afterReady = (ready: number) => {
@@ -100,7 +100,7 @@ export class Outbox implements Service {
       afterReady(ready);
       this.#folder.announce();
     };
-    const folds = new FoldStore(database, statements);
+    const folds = new PostgresFoldStore(database, statements);
     const hasBacklog = () => this.poller.hasMore;
     this.#folder = new Folder({ folds, batches: store, tasks, listeners, events }, options, {
       afterReady,
@@ -115,14 +115,13 @@ export class Outbox implements Service {
     );
     this.#sweeper = sweeperOf({ tasks, outcomes, registry, events }, options);
     this.poller = new Poller({ tasks, registry, runner, wakeUps }, options);
-    const schedules = new ScheduleStore(database, statements);
+    const schedules = new PostgresScheduleStore(database, statements);
     this.#scheduler = new Scheduler({ schedules, batches: store, wakeUps, events }, options);
     this.schedules = new Schedules({ schedules, batches: store }, options, () => this.#scheduler.trigger());
-    const versions = new PruneStore(database, statements);
-    this.#pruner = prunerOf(versions, options);
-    this.vacuum = new VacuumWatch(new HorizonStore(database, statements), options);
-    const workers = new WorkerStore(database, statements);
-    this.#presence = new Presence({ workers, versions, registry }, options);
+    this.#pruner = prunerOf(new PostgresPruneStore(database, statements), options);
+    this.vacuum = new VacuumWatch(new PostgresHorizonStore(database, statements), options);
+    const workers = new PostgresWorkerStore(database, statements);
+    this.#presence = new Presence({ workers, registry }, options);
     this.#lifecycle = new Lifecycle('The outbox', { start: () => this.#start(), stop: () => this.#stop() });
   }
 

@@ -10,7 +10,7 @@ import {
 } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
 import { type ResolvedOutboxOptions, workerIdOf } from './options.js';
-import type { ClaimedTask, TaskStore } from './postgres/task-store.js';
+import type { ClaimedTask, TaskStore } from './ports.js';
 import { ReadyLooks } from './ready-looks.js';
 import type { DagRegistry } from './registry.js';
 import { claimPauseMs } from './rules/claim-pace.js';

@@ -1,9 +1,19 @@
 import { type Loop, loop } from '@millrace/foundation';
 import type { WorkerView } from './model.js';
 import { type ResolvedOutboxOptions, workerIdOf } from './options.js';
-import type { PruneStore } from './postgres/prune-store.js';
-import type { WorkerStore } from './postgres/worker-store.js';
 import type { DagRegistry } from './registry.js';
+
+/** The reports of workers. */
+export interface WorkerStore {
+  /** Stores that a worker is alive. */
+  note(worker: Pick<WorkerView, 'workerId' | 'dags' | 'concurrency'>): Promise<void>;
+  /** Deletes workers that are long dead, and one that ends. */
+  forget(workerId?: string): Promise<void>;
+  /** Lists workers. One counts as alive if it reported within `aliveMs`. */
+  list(aliveMs: number): Promise<WorkerView[]>;
+  /** Stores which versions a running instance has. Returns those that are stored. */
+  keepDags(versions: readonly number[]): Promise<readonly number[]>;
+}
 
 /** A worker counts as dead after three missed reports. */
 const REPORT_EVERY_MS = 10_000;
@@ -15,18 +25,16 @@ const KEEP_EVERY_MS = 3_600_000;
 /** Reports that this instance is alive, for lists of workers, and which versions of DAGs it has, so that they are kept. */
 export class Presence {
   readonly #workers: WorkerStore;
-  readonly #versions: PruneStore;
   readonly #registry: DagRegistry;
   readonly #options: ResolvedOutboxOptions;
   readonly #reporting: Loop;
   readonly #keeping: Loop;
 
   constructor(
-    parts: { readonly workers: WorkerStore; readonly versions: PruneStore; readonly registry: DagRegistry },
+    parts: { readonly workers: WorkerStore; readonly registry: DagRegistry },
     options: ResolvedOutboxOptions,
   ) {
     this.#workers = parts.workers;
-    this.#versions = parts.versions;
     this.#registry = parts.registry;
     this.#options = options;
     const unref = { unref: true };
@@ -65,7 +73,7 @@ export class Presence {
     await this.#workers.forget();
     const { versions } = this.#registry;
     if (versions.length === 0) return;
-    const stored = new Set(await this.#versions.keepDags(versions));
+    const stored = new Set(await this.#workers.keepDags(versions));
     // This instance was suspended so long that its versions were deleted.
     if (versions.some((version) => !stored.has(version))) await this.#registry.save();
   }

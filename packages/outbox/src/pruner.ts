@@ -1,6 +1,26 @@
 import { type Loop, loop, sleep } from '@millrace/foundation';
+import type { Tx } from '@millrace/postgres';
 import type { ResolvedOutboxOptions } from './options.js';
-import type { Pruned, PruneStore } from './postgres/prune-store.js';
+
+/** Numbers of deleted rows. */
+export interface Pruned {
+  readonly batches: number;
+  readonly tasks: number;
+}
+
+/** Deletes what is no longer needed. */
+export interface PruneStore {
+  /** Locks batches that ended more than `keptMs` ago, oldest first. Skips those that another transaction has locked. */
+  lockEnded(
+    tx: Tx,
+    keptMs: number,
+    limit: number,
+  ): Promise<readonly { readonly id: string; readonly taskCount: number }[]>;
+  /** Deletes locked batches with all their rows. */
+  deleteBatches(tx: Tx, ids: readonly string[]): Promise<Pruned>;
+  /** Deletes versions that no instance has reported for `keptMs` and no batch uses. Returns them. */
+  deleteOldDags(keptMs: number, limit: number): Promise<readonly number[]>;
+}
 
 /** A run that finds nothing is cheap, and nobody waits for a batch to be deleted. */
 const EVERY_MAX_MS = 60_000;

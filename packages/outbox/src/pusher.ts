@@ -5,7 +5,7 @@ import { ERRORS } from './errors.js';
 import type { OutboxEvents } from './events.js';
 import type { Batch } from './model.js';
 import type { ResolvedOutboxOptions } from './options.js';
-import type { BatchStore } from './postgres/batch-store.js';
+import type { BatchStore } from './ports.js';
 import type { DagRegistry } from './registry.js';
 import type { WakeUps } from './wake-ups.js';
 

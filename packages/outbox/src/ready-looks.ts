@@ -1,5 +1,5 @@
 import type { ResolvedOutboxOptions } from './options.js';
-import type { ClaimedTask, Claimer, TaskStore } from './postgres/task-store.js';
+import type { ClaimedTask, Claimer, TaskStore } from './ports.js';
 
 /** A look at all entries that takes longer has walked over dead ones, which somebody's old snapshot keeps from being removed. */
 const SLOW_MS = 20;

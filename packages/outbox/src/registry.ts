@@ -39,10 +39,13 @@ export type TaskHandler =
     })
   | (HandlerSettings & { readonly mode: 'external'; readonly run: (context: TaskContext) => unknown });
 
-/** Where the registry keeps versions; see DagStore of the PostgreSQL adapter. */
+/** Stores the versions of this instance's DAGs. */
 export interface DagVersions {
   /**
-   * Stores a DAG, unless this very definition is stored already.
+   * Stores a DAG, unless this very definition is stored already, and notes that it is in use. All instances that do so get
+   * the same version, and may repeat it. A definition that was not stored before displaces the applied one of this name,
+   * because the code has changed since.
+   * @param again - true if this instance has stored it before and it was deleted, so the code has not changed.
    * @returns its version.
    */
   save(dag: ValidDag, again: boolean): Promise<number>;

@@ -2,7 +2,7 @@ import type { Logger } from '@millrace/foundation';
 import type { Tx } from '@millrace/postgres';
 import type { TaskContext, TransactionalContext } from './define-dag.js';
 import { LentTx } from './lent-tx.js';
-import type { ClaimedTask } from './postgres/task-store.js';
+import type { ClaimedTask } from './ports.js';
 import { taskFields } from './rules/log-fields.js';
 import type { StopSwitch } from './stop-switch.js';
 import type { TaskAdditions } from './task-additions.js';

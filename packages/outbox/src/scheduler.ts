@@ -3,12 +3,42 @@ import type { Database, Tx } from '@millrace/postgres';
 import { cronPeriods } from './cron-periods.js';
 import { ERRORS } from './errors.js';
 import type { OutboxEvents } from './events.js';
-import type { Batch } from './model.js';
+import type { Batch, Schedule } from './model.js';
 import type { ResolvedOutboxOptions } from './options.js';
-import type { BatchStore } from './postgres/batch-store.js';
-import type { DueSchedule, ScheduleStore } from './postgres/schedule-store.js';
+import type { BatchStore } from './ports.js';
 import { periodKey, scheduleTurn } from './rules/schedule.js';
 import type { WakeUps } from './wake-ups.js';
+
+/** A due schedule, locked so that no other instance starts its batches. */
+export interface DueSchedule extends Schedule {
+  /** JSON text. */
+  readonly payloadText: string;
+  /** Time of the database. */
+  readonly now: Date;
+}
+
+/** Schedules that are due. */
+export interface DueStore {
+  /** Reads the time until a schedule is due: 0 or less if one is, undefined if there is none. */
+  waitMs(): Promise<number | undefined>;
+  /** Locks a due schedule that no other instance has locked. */
+  take(tx: Tx): Promise<DueSchedule | undefined>;
+  /** Stores the next period of a locked schedule, and the batch of the last one. */
+  advance(
+    tx: Tx,
+    schedule: Schedule,
+    settled: {
+      readonly nextAt: Date | undefined;
+      readonly lastAt: Date | undefined;
+      readonly batchId: string | undefined;
+    },
+  ): Promise<void>;
+  /** Delays a schedule whose batch could not be started. Returns false if it has changed since. */
+  postpone(
+    schedule: Schedule,
+    failure: { readonly error: string; readonly delayMs: number },
+  ): Promise<boolean>;
+}
 
 /** A schedule that another instance has set is seen by looking; the next one that is known has a timer of its own. */
 const LOOK_EVERY_MS = 1_000;
@@ -32,7 +62,7 @@ const ERROR_LENGTH_MAX = 1_000;
  */
 export class Scheduler {
   readonly #database: Database;
-  readonly #schedules: ScheduleStore;
+  readonly #schedules: DueStore;
   readonly #batches: BatchStore;
   readonly #wakeUps: WakeUps;
   readonly #events: OutboxEvents;
@@ -43,7 +73,7 @@ export class Scheduler {
 
   constructor(
     parts: {
-      readonly schedules: ScheduleStore;
+      readonly schedules: DueStore;
       readonly batches: BatchStore;
       readonly wakeUps: WakeUps;
       readonly events: OutboxEvents;

@@ -6,8 +6,7 @@ import { cronPeriods, timingProblem } from './cron-periods.js';
 import { ERRORS } from './errors.js';
 import type { Page, Schedule } from './model.js';
 import type { ResolvedOutboxOptions } from './options.js';
-import type { BatchStore } from './postgres/batch-store.js';
-import type { ScheduleChange, ScheduleStore } from './postgres/schedule-store.js';
+import type { BatchStore } from './ports.js';
 import { shown } from './rules/name-problem.js';
 import { periodKey, SCHEDULE_NAME_LENGTH_MAX } from './rules/schedule.js';
 
@@ -44,6 +43,42 @@ export interface ScheduleFilter {
   readonly dag?: string | undefined;
   readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
+}
+
+/** The settings of a schedule to store. */
+export interface ScheduleChange {
+  readonly tenant: string;
+  readonly name: string;
+  readonly dag: string;
+  readonly cron: string;
+  readonly timeZone: string;
+  /** JSON text. undefined keeps the stored one. */
+  readonly payload: string | undefined;
+  readonly catchUp: Schedule['catchUp'];
+  readonly paused: boolean;
+  readonly nextAt: Date | undefined;
+}
+
+/** Stored schedules. */
+export interface ScheduleStore {
+  /** Reads the clock of the database. */
+  now(tx: Tx): Promise<Date>;
+  get(tenant: string, name: string): Promise<Schedule | undefined>;
+  /** Lists schedules by tenant and name. */
+  list(filter: {
+    readonly tenant?: string | undefined;
+    readonly dag?: string | undefined;
+    readonly after?: readonly [tenant: string, name: string] | undefined;
+    readonly limit: number;
+  }): Promise<Schedule[]>;
+  /** Takes the lock under which a schedule is changed. */
+  lock(tx: Tx, tenant: string, name: string): Promise<Schedule | undefined>;
+  /** Stores a new schedule. Returns undefined if its name has been taken since. */
+  insert(tx: Tx, change: ScheduleChange): Promise<Schedule | undefined>;
+  /** Changes a locked schedule. */
+  update(tx: Tx, change: ScheduleChange): Promise<Schedule>;
+  /** Removes a schedule. Returns false if there is none. */
+  remove(tenant: string, name: string): Promise<boolean>;
 }
 
 const CATCH_UPS: readonly unknown[] = ['one', 'all', 'none'] satisfies readonly Schedule['catchUp'][];

@@ -1,7 +1,7 @@
 import { type Loop, loop } from '@millrace/foundation';
 import type { OutboxEvents } from './events.js';
 import { type ResolvedOutboxOptions, workerPrefix } from './options.js';
-import type { TaskStore } from './postgres/task-store.js';
+import type { TaskStore } from './ports.js';
 import type { DagRegistry } from './registry.js';
 import type { TaskOutcomes } from './task-outcomes.js';
 

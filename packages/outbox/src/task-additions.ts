@@ -2,7 +2,7 @@ import { toJson } from '@millrace/postgres';
 import type { AddedTask } from './define-dag.js';
 import { ERRORS } from './errors.js';
 import type { ResolvedOutboxOptions } from './options.js';
-import type { NewTask } from './postgres/task-store.js';
+import type { NewTask } from './ports.js';
 import type { DagRegistry } from './registry.js';
 import { quoted, taskKeyProblem } from './rules/name-problem.js';
 

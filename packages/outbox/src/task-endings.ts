@@ -2,7 +2,7 @@ import { MillraceError, printable } from '@millrace/foundation';
 import { type Tx, toJson } from '@millrace/postgres';
 import { ERRORS } from './errors.js';
 import type { ResolvedOutboxOptions } from './options.js';
-import type { ClaimedTask, NewTask, TaskStore } from './postgres/task-store.js';
+import type { ClaimedTask, NewTask, TaskStore } from './ports.js';
 import type { TaskHandler } from './registry.js';
 
 /** How tries end that went well, in a transaction. Both give how many other tasks can run now. */

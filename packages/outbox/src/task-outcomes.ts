@@ -12,8 +12,7 @@ import { ERRORS } from './errors.js';
 import type { OutboxEvents, TaskResult } from './events.js';
 import type { ResolvedOutboxOptions } from './options.js';
 import { isPassing } from './passing.js';
-import type { BatchStore } from './postgres/batch-store.js';
-import type { ClaimedTask, ExpiredTask, Failure, TaskReturn, TaskStore } from './postgres/task-store.js';
+import type { BatchStore, ClaimedTask, ExpiredTask, Failure, TaskReturn, TaskStore } from './ports.js';
 import type { TaskHandler } from './registry.js';
 import { taskFields } from './rules/log-fields.js';
 

@@ -3,7 +3,7 @@ import type { Completions } from './completions.js';
 import type { TaskResult } from './events.js';
 import { ExternalRunner } from './external-runner.js';
 import type { ResolvedOutboxOptions } from './options.js';
-import type { ClaimedTask, TaskStore } from './postgres/task-store.js';
+import type { ClaimedTask, TaskStore } from './ports.js';
 import type { DagRegistry } from './registry.js';
 import { taskFields } from './rules/log-fields.js';
 import type { StopSwitch } from './stop-switch.js';

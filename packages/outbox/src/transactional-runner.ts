@@ -3,7 +3,7 @@ import { ERRORS as DATABASE_ERRORS, type Database, isConflict, type Tx } from '@
 import { ERRORS } from './errors.js';
 import type { TaskResult } from './events.js';
 import type { ResolvedOutboxOptions } from './options.js';
-import type { ClaimedTask } from './postgres/task-store.js';
+import type { ClaimedTask } from './ports.js';
 import type { TaskHandler } from './registry.js';
 import { type ContextParts, contextWithin } from './run-context.js';
 import { STOPPING, type StopSwitch } from './stop-switch.js';

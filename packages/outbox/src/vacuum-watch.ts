@@ -1,6 +1,26 @@
 import { type Loop, loop } from '@millrace/foundation';
 import type { ResolvedOutboxOptions } from './options.js';
-import type { HorizonHolder, HorizonStore } from './postgres/horizon-store.js';
+
+/** Something that keeps vacuum from removing dead rows. */
+export interface HorizonHolder {
+  readonly kind: 'transaction' | 'prepared transaction' | 'replication slot' | 'standby';
+  /** Process id, or the name it was given. */
+  readonly name: string;
+  /** The oldest transaction whose rows it may still read. */
+  readonly xmin: string;
+  /** undefined if the server does not know it. */
+  readonly ageMs: number | undefined;
+  readonly username: string | undefined;
+  readonly application: string | undefined;
+  /** What a connection is doing, such as `idle in transaction`. */
+  readonly state: string | undefined;
+}
+
+/** Asks the server what holds back vacuum. */
+export interface HorizonStore {
+  /** Lists everything that holds it back in this database and that this user may see. */
+  holders(): Promise<readonly HorizonHolder[]>;
+}
 
 /** The oldest transaction that holds back vacuum. */
 export interface OldestTransaction {
@@ -17,14 +37,14 @@ const WARN_EVERY_MS = 3_600_000;
  * search for work becomes slower until they are removed.
  */
 export class VacuumWatch {
-  readonly #store: Pick<HorizonStore, 'holders'>;
+  readonly #store: HorizonStore;
   readonly #options: ResolvedOutboxOptions;
   readonly #loop: Loop;
   /** Since when holders that have no age stand still, as far as this process has seen. */
   readonly #seen = new Map<string, { readonly xmin: string; readonly sinceMs: number }>();
   #warnedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(store: Pick<HorizonStore, 'holders'>, options: ResolvedOutboxOptions) {
+  constructor(store: HorizonStore, options: ResolvedOutboxOptions) {
     this.#store = store;
     this.#options = options;
     this.#loop = loop(options, 'Find old transactions', LOOK_EVERY_MS, () => this.#watch());

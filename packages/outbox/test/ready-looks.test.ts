@@ -1,8 +1,9 @@
 import { ManualClock } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { defineDag, Outbox, task } from '../src/index.js';
+import type { ClaimedTask, FullLook } from '../src/ports.js';
 import { Statements } from '../src/postgres/statements.js';
-import { type ClaimedTask, type FullLook, TaskStore } from '../src/postgres/task-store.js';
+import { PostgresTaskStore } from '../src/postgres/task-store.js';
 import { ReadyLooks } from '../src/ready-looks.js';
 import { openOutboxDatabase, places } from './open-outbox.js';
 
@@ -84,7 +85,7 @@ describe.each(places)('outbox: heads of what can run on $kind', (place) => {
     ];
     const outbox = new Outbox({ database, schema, poll: false, dags });
     await outbox.start();
-    const store = new TaskStore(database, new Statements(schema));
+    const store = new PostgresTaskStore(database, new Statements(schema));
     const { names, versions } = outbox.registry;
     const claimer = { dags: names, versions, workerId: 'me', leaseMs: 60_000 };
     for (const key of ['first', 'second']) {

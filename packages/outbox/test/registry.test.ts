@@ -2,7 +2,7 @@ import { type Database, quoteIdentifier } from '@millrace/postgres';
 import { describe, expect, it } from 'vitest';
 import { defineDag, task } from '../src/define-dag.js';
 import { ERRORS } from '../src/errors.js';
-import { DagStore } from '../src/postgres/dag-store.js';
+import { PostgresDagStore } from '../src/postgres/dag-store.js';
 import { Statements } from '../src/postgres/statements.js';
 import { DagRegistry, type DagVersions } from '../src/registry.js';
 import { BAD_DAGS } from './bad-dags.js';
@@ -233,7 +233,7 @@ describe.each(places)('outbox OB-4: the registry on $kind', (place) => {
   it('outbox OB-4: Bad DAGs (cycle, unknown key, duplicate, no root, missing handler) are refused with the reason and change nothing', async () => {
     await using opened = await openOutboxDatabase(place);
     const { database, schema } = opened;
-    const registry = new DagRegistry(new DagStore(database, new Statements(schema)));
+    const registry = new DagRegistry(new PostgresDagStore(database, new Statements(schema)));
     // Of the same name as the bad ones: what they are compared with must not hide what is wrong with them.
     const version = await registry.register(ORDERS);
     const before = await everything(database, schema);
@@ -264,7 +264,7 @@ describe.each(places)('outbox OB-4: the registry on $kind', (place) => {
     await using opened = await openOutboxDatabase(place);
     const { database, schema } = opened;
     const versionIn = async (timeoutMs: number) => {
-      const registry = new DagRegistry(new DagStore(database, new Statements(schema)));
+      const registry = new DagRegistry(new PostgresDagStore(database, new Statements(schema)));
       registry.add(defineDag('orders', { a: task({ run, timeoutMs }) }));
       await registry.save();
       return registry.versionOf('orders') ?? 0;

@@ -1,7 +1,7 @@
 import { ManualClock, recordingLogger } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resolveOutboxOptions, VacuumWatch } from '../src/index.js';
-import { type HorizonHolder, HorizonStore } from '../src/postgres/horizon-store.js';
+import { type HorizonHolder, resolveOutboxOptions, VacuumWatch } from '../src/index.js';
+import { PostgresHorizonStore } from '../src/postgres/horizon-store.js';
 import { Statements } from '../src/postgres/statements.js';
 import { type OutboxDatabase, openOutboxDatabase, postgresPlace } from './open-outbox.js';
 
@@ -26,7 +26,7 @@ function watching() {
   const options = resolveOutboxOptions({ database, schema, clock, logger: log, poll: false });
   const seen: HorizonHolder[] = [];
   const watch = new VacuumWatch({ holders: async () => seen }, options);
-  const real = new VacuumWatch(new HorizonStore(database, new Statements(schema)), options);
+  const real = new VacuumWatch(new PostgresHorizonStore(database, new Statements(schema)), options);
   return { clock, lines, seen, watch, real };
 }
 

@@ -1,31 +1,12 @@
 import type { Database, Queryable, Tx } from '@millrace/postgres';
 import type { Batch, FailurePolicy, OutboxStatus } from '../model.js';
+import type { BatchStore, LockedBatch, NewBatch } from '../ports.js';
 import type { BatchState, Need, ReopenedTask } from '../rules/reopen.js';
 import { type BatchRow, toBatch } from './rows.js';
 import type { Statements } from './statements.js';
 
-/** What a new batch is made of. */
-export interface NewBatch {
-  readonly tenant: string;
-  readonly dag: string;
-  /** Of the instance's own code; the one registered last unless given. An applied one in force counts before both. */
-  readonly version: number | undefined;
-  readonly bizKey: string;
-  /** JSON text. */
-  readonly payload: string;
-  readonly traceparent: string | undefined;
-  readonly rerun: boolean;
-  readonly schedule: string | undefined;
-}
-
-/** A batch and its tasks while nothing of it can change. */
-export interface LockedBatch {
-  readonly state: BatchState;
-  readonly idOf: ReadonlyMap<string, string>;
-}
-
 /** The statements about whole batches. */
-export class BatchStore {
+export class PostgresBatchStore implements BatchStore {
   readonly #database: Database;
   readonly #statements: Statements;
   readonly #channel: string;
@@ -36,11 +17,6 @@ export class BatchStore {
     this.#channel = channel;
   }
 
-  /**
-   * Starts a batch unless its key has one.
-   * @param tx - the caller's own transaction: others are told when it commits.
-   * @param timeoutMs - for a batch of very many tasks; without a tx.
-   */
   async start(batch: NewBatch, tx?: Tx, timeoutMs?: number): Promise<Batch | undefined> {
     const { sql, name } = this.#statements.get('start-batch');
     const { tenant, dag, version, bizKey, payload, traceparent, rerun, schedule } = batch;
@@ -52,7 +28,6 @@ export class BatchStore {
     return rows[0] && toBatch(rows[0]);
   }
 
-  /** The latest run of a business key. */
   async find(
     { tenant, dag, bizKey }: { readonly tenant: string; readonly dag: string; readonly bizKey: string },
     source: Queryable = this.#database,
@@ -62,26 +37,22 @@ export class BatchStore {
     return rows[0] && toBatch(rows[0]);
   }
 
-  /** One batch. */
   async get(id: string): Promise<Batch | undefined> {
     const { sql } = this.#statements.get('get-batch');
     const { rows } = await this.#database.query<BatchRow>(sql, [id], { repeatable: true });
     return rows[0] && toBatch(rows[0]);
   }
 
-  /** Whether any version of a DAG is stored. */
   async hasDag(name: string, source: Queryable = this.#database): Promise<boolean> {
     const { rows } = await source.query<{ known: boolean }>(this.#statements.get('dag-exists').sql, [name]);
     return rows[0]?.known ?? false;
   }
 
-  /** Takes the lock under which a batch is aborted, retried or failed. */
   async lock(tx: Tx, id: string): Promise<Batch | undefined> {
     const { rows } = await tx.query<BatchRow>(this.#statements.get('lock-batch').sql, [id]);
     return rows[0] && toBatch(rows[0]);
   }
 
-  /** Cancels what is open in a locked batch and ends it. */
   async abort(tx: Tx, id: string): Promise<Batch> {
     await tx.query(this.#statements.get('abort-batch').sql, [id]);
     await tx.query(this.#statements.get('close-batch').sql, [id]);
@@ -89,13 +60,11 @@ export class BatchStore {
     return batch as Batch;
   }
 
-  /** Notes with batches that have ended how many of their tasks are in which state; gives the batches. */
   async countTasks(tx: Tx, ids: readonly string[]): Promise<Batch[]> {
     const { rows } = await tx.query<BatchRow>(this.#statements.get('count-tasks').sql, [ids]);
     return rows.map(toBatch);
   }
 
-  /** Locks every task of a locked batch, and reads what a retry is decided by. */
   async lockTasks(tx: Tx, { id, dagVersion }: Batch): Promise<LockedBatch> {
     const tasks = await tx.query<LockedTaskRow>(this.#statements.get('lock-tasks').sql, [id]);
     const edges = await tx.query<{ from_key: string; to_key: string }>(
@@ -121,7 +90,6 @@ export class BatchStore {
     return { state, idOf: new Map(tasks.rows.map((row) => [row.task_key, row.id])) };
   }
 
-  /** Writes what a retry has decided, and lets the batch run again. */
   async reopen(
     tx: Tx,
     batch: Batch,

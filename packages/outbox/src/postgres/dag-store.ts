@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Database, SqlParameter, Tx } from '@millrace/postgres';
+import type { ApplyStore, StoredDag } from '../dags.js';
+import type { DagVersions } from '../registry.js';
 import { definitionText } from '../rules/definition-text.js';
 import { handlerName } from '../rules/handler-name.js';
 import { countsAnyEnd, isWide } from '../rules/task-counts.js';
@@ -9,15 +11,8 @@ import type { Statements } from './statements.js';
 /** For the largest definition on a busy server; a small one takes milliseconds. */
 const SAVE_TIMEOUT_MS = 120_000;
 
-/** A definition under its version. */
-export interface StoredDag {
-  readonly version: number;
-  /** Whether it was stored now, and not before. */
-  readonly created: boolean;
-}
-
 /** Where the versions of DAGs are kept. */
-export class DagStore {
+export class PostgresDagStore implements ApplyStore, DagVersions {
   readonly #database: Database;
   readonly #statements: Statements;
 
@@ -26,14 +21,6 @@ export class DagStore {
     this.#statements = statements;
   }
 
-  /**
-   * Stores a DAG of this instance's code, unless this very definition is stored already, and notes that it is in use. Whatever instances do so
-   * at once, all get the same version; it may be repeated at any time. A definition that was not stored before displaces what was applied for this
-   * DAG: the code has changed since.
-   * @param again - this instance has stored it before, and it was forgotten: no change of the code.
-   * @returns its version.
-   * @throws MillraceError `BACKEND_UNAVAILABLE`, `COMMIT_UNKNOWN` and others of `transaction`.
-   */
   async save(dag: ValidDag, again = false): Promise<number> {
     return this.#transaction(async (tx) => {
       const { version, created } = await this.#store(tx, dag);
@@ -42,11 +29,6 @@ export class DagStore {
     });
   }
 
-  /**
-   * Stores an applied DAG, unless this very definition is stored already, and puts it in force.
-   * @param options - `inForceMax`: the most DAGs that may be in force; `channel`: on which the instances are told `hint`.
-   * @throws MillraceError `DAG_INVALID`: too many others are in force, and nothing has been stored; `BACKEND_UNAVAILABLE`, `COMMIT_UNKNOWN` and others of `transaction`.
-   */
   async apply(
     dag: ValidDag,
     {

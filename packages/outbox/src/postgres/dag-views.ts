@@ -1,24 +1,12 @@
 import type { Database } from '@millrace/postgres';
+import type { AppliedRow, AppliedStore } from '../applied-watch.js';
+import type { DagHead, DagViews } from '../dags.js';
 import type { DagTaskView, DagView, FailurePolicy, JoinRule, TaskMode } from '../model.js';
 import type { JoinName } from '../rules/task-counts.js';
 import type { Statements } from './statements.js';
 
-/** A stored DAG without its tasks. */
-export type DagHead = Omit<DagView, 'tasks'>;
-
-/** An applied version, and what an instance can run of it. */
-export interface AppliedRow {
-  readonly version: number;
-  readonly name: string;
-  readonly taskCount: number;
-  /** Null for one that the instance has seen. */
-  readonly hasSome: boolean | null;
-  /** A handler that the instance does not have. */
-  readonly missing: string | null;
-}
-
 /** What is stored of DAGs, to look at. Nothing here changes anything. */
-export class DagViews {
+export class PostgresDagViews implements DagViews, AppliedStore {
   readonly #database: Database;
   readonly #statements: Statements;
 
@@ -27,7 +15,6 @@ export class DagViews {
     this.#statements = statements;
   }
 
-  /** DAGs by name, each in the version that counts. */
   async heads({
     after,
     name,
@@ -45,10 +32,6 @@ export class DagViews {
     }));
   }
 
-  /**
-   * The tasks of DAGs.
-   * @param most - tasks of each; `edges` of each, and when there are more nobody's `after` is given.
-   */
   async withTasks(
     heads: readonly DagHead[],
     most: { readonly tasks: number; readonly edges: number },
@@ -67,7 +50,6 @@ export class DagViews {
     });
   }
 
-  /** The applied versions that are stored. */
   applied(own: readonly number[], seen: readonly number[], limit: number): Promise<readonly AppliedRow[]> {
     return this.#rows<AppliedRow>('read-applied', [own, seen, limit]);
   }

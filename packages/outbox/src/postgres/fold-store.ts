@@ -1,16 +1,9 @@
 import type { Database, Tx } from '@millrace/postgres';
+import type { FoldStore } from '../folder.js';
 import type { Statements } from './statements.js';
 
-/** What a fold has brought about. */
-interface Folded {
-  /** Whether there may be more than were looked at. */
-  readonly hasMore: boolean;
-  /** Whether others had some locked, whose ticks are still to be counted. */
-  readonly isLocked: boolean;
-}
-
 /** The statements that count ticks into batches and wide joins. */
-export class FoldStore {
+export class PostgresFoldStore implements FoldStore {
   readonly #database: Database;
   readonly #statements: Statements;
 
@@ -19,22 +12,17 @@ export class FoldStore {
     this.#statements = statements;
   }
 
-  /** Whether there is anything to count: a look costs no commit. */
   async peek(except: readonly string[]): Promise<boolean> {
     const { sql, name } = this.#statements.get('peek-ticks');
     const { rows } = await this.#database.query<{ any: boolean }>(sql, [except], { name, repeatable: true });
     return rows[0]?.any ?? false;
   }
 
-  /**
-   * Counts ticks into batches.
-   * @returns ids of the batches that ended by it, and what else happened.
-   */
   async foldBatches(
     tx: Tx,
     ticksMax: number,
     except: readonly string[],
-  ): Promise<Folded & { readonly ended: readonly string[] }> {
+  ): ReturnType<FoldStore['foldBatches']> {
     const { sql, name } = this.#statements.get('fold-batches');
     type Row = { readonly id: string | null; readonly has_ended: boolean; readonly ticks: number };
     const { rows } = await tx.query<Row>(sql, [ticksMax, except], { name });
@@ -43,11 +31,7 @@ export class FoldStore {
     return { hasMore: ticks >= ticksMax, isLocked: rows.some(({ id }) => id === null), ended };
   }
 
-  /** Counts ticks into wide joins. */
-  async foldJoins(
-    tx: Tx,
-    ticksMax: number,
-  ): Promise<Folded & { readonly ready: number; readonly skip: readonly string[] }> {
+  async foldJoins(tx: Tx, ticksMax: number): ReturnType<FoldStore['foldJoins']> {
     const { sql, name } = this.#statements.get('fold-joins');
     type What = 'ready' | 'skip' | 'counted' | 'locked';
     const { rows } = await tx.query<{ what: What; id: string }>(sql, [ticksMax], { name });

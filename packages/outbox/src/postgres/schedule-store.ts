@@ -1,31 +1,11 @@
 import type { Database, SqlParameter, Tx } from '@millrace/postgres';
 import type { Schedule } from '../model.js';
+import type { DueSchedule, DueStore } from '../scheduler.js';
+import type { ScheduleChange, ScheduleStore } from '../schedules.js';
 import type { Statements } from './statements.js';
 
-/** What a schedule is set to. */
-export interface ScheduleChange {
-  readonly tenant: string;
-  readonly name: string;
-  readonly dag: string;
-  readonly cron: string;
-  readonly timeZone: string;
-  /** JSON text; as it was unless given. */
-  readonly payload: string | undefined;
-  readonly catchUp: Schedule['catchUp'];
-  readonly paused: boolean;
-  readonly nextAt: Date | undefined;
-}
-
-/** A schedule that is due, while nobody else can start its batches. */
-export interface DueSchedule extends Schedule {
-  /** JSON text. */
-  readonly payloadText: string;
-  /** Time of the database. */
-  readonly now: Date;
-}
-
 /** The statements about schedules. */
-export class ScheduleStore {
+export class PostgresScheduleStore implements ScheduleStore, DueStore {
   readonly #database: Database;
   readonly #statements: Statements;
 
@@ -34,20 +14,17 @@ export class ScheduleStore {
     this.#statements = statements;
   }
 
-  /** Time of the database. */
   async now(tx: Tx): Promise<Date> {
     const { rows } = await tx.query<{ now: Date }>(this.#statements.get('read-clock').sql);
     return (rows[0] as { now: Date }).now;
   }
 
-  /** One schedule. */
   async get(tenant: string, name: string): Promise<Schedule | undefined> {
     const { sql } = this.#statements.get('get-schedule');
     const { rows } = await this.#database.query<ScheduleRow>(sql, [tenant, name], { repeatable: true });
     return rows[0] && toSchedule(rows[0]);
   }
 
-  /** Schedules by tenant and name, a page of them. */
   async list(filter: {
     readonly tenant?: string | undefined;
     readonly dag?: string | undefined;
@@ -61,29 +38,24 @@ export class ScheduleStore {
     return rows.map(toSchedule);
   }
 
-  /** Takes the lock under which a schedule is changed. */
   async lock(tx: Tx, tenant: string, name: string): Promise<Schedule | undefined> {
     const { rows } = await tx.query<ScheduleRow>(this.#statements.get('lock-schedule').sql, [tenant, name]);
     return rows[0] && toSchedule(rows[0]);
   }
 
-  /** Stores a new schedule; undefined when there is one of its name by now. */
   insert(tx: Tx, change: ScheduleChange): Promise<Schedule | undefined> {
     return this.#put(tx, 'insert-schedule', change);
   }
 
-  /** Changes a locked schedule. */
   async update(tx: Tx, change: ScheduleChange): Promise<Schedule> {
     return (await this.#put(tx, 'update-schedule', change)) as Schedule;
   }
 
-  /** Removes a schedule; gives whether there was one. */
   async remove(tenant: string, name: string): Promise<boolean> {
     const { sql } = this.#statements.get('remove-schedule');
     return (await this.#database.query(sql, [tenant, name])).rows.length > 0;
   }
 
-  /** How long until a schedule is due; 0 or less when one is, undefined when there is none. */
   async waitMs(): Promise<number | undefined> {
     const { sql, name } = this.#statements.get('next-schedule');
     const { rows } = await this.#database.query<{ wait_ms: number | null }>(sql, [], {
@@ -93,7 +65,6 @@ export class ScheduleStore {
     return rows[0]?.wait_ms ?? undefined;
   }
 
-  /** Takes a schedule that is due and that nobody else has taken. */
   async take(tx: Tx): Promise<DueSchedule | undefined> {
     const { sql } = this.#statements.get('take-schedule');
     const { rows } = await tx.query<ScheduleRow & { payload_text: string; now: Date }>(sql);
@@ -101,7 +72,6 @@ export class ScheduleStore {
     return row && { ...toSchedule(row), payloadText: row.payload_text, now: row.now };
   }
 
-  /** Notes what is settled of a schedule that was taken. */
   async advance(
     tx: Tx,
     { tenant, name }: Schedule,
@@ -115,7 +85,6 @@ export class ScheduleStore {
     await tx.query(this.#statements.get('advance-schedule').sql, [tenant, name, nextAt, lastAt, batchId]);
   }
 
-  /** Looks at a schedule later, because its batch could not be started; gives whether it stood as it did then. */
   async postpone(
     { tenant, name, nextAt, failures }: Schedule,
     { error, delayMs }: { readonly error: string; readonly delayMs: number },

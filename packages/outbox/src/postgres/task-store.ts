@@ -1,109 +1,19 @@
 import { type Database, isSqlError, type Queryable, type SqlParameter, type Tx } from '@millrace/postgres';
 import { ERRORS } from '../errors.js';
-import type { FailurePolicy, OutboxStatus, TaskError, TaskMode } from '../model.js';
-import type { TaskHandler } from '../registry.js';
+import type { OutboxStatus } from '../model.js';
+import type {
+  ClaimedTask,
+  Claimer,
+  EndedTasks,
+  ExpiredTask,
+  FullLook,
+  NewTask,
+  TaskEnd,
+  TaskReturn,
+  TaskStore,
+} from '../ports.js';
 import { DIRECT_PARENTS_MAX } from '../rules/task-counts.js';
 import type { Statements } from './statements.js';
-
-/** A task in the hands of this worker, with what its handler is given. */
-export interface ClaimedTask {
-  readonly id: string;
-  /** Names this claim and no other, ever. */
-  readonly claimId: string;
-  readonly batchId: string;
-  readonly taskKey: string;
-  readonly handler: string;
-  readonly mode: TaskMode;
-  readonly onFailure: FailurePolicy;
-  /** This try, from 1. */
-  readonly attempt: number;
-  readonly attemptsMax: number;
-  readonly timeoutMs: number;
-  readonly lost: number;
-  readonly tenant: string;
-  readonly dag: string;
-  readonly bizKey: string;
-  readonly runNo: number;
-  readonly traceparent: string | null;
-  readonly payload: unknown;
-  /** None for a root. */
-  readonly inputs: Readonly<Record<string, unknown>> | null;
-}
-
-/** A failure to be written down; when it was is said by the database. */
-export type Failure = Omit<TaskError, 'at'>;
-
-/** How a task ends. */
-export interface TaskEnd {
-  readonly id: string;
-  /** None for a waiting task that can no longer start. */
-  readonly claimId: string | undefined;
-  readonly status: Extract<OutboxStatus, 'DONE' | 'FAILED' | 'SKIPPED'>;
-  /** JSON text. */
-  readonly result?: string | undefined;
-  readonly error?: Failure | undefined;
-  /** What its successors see; nothing when they are cancelled. */
-  readonly seenAs: 'success' | 'end' | 'nothing';
-}
-
-/** What ends of tasks have brought about. */
-export interface EndedTasks {
-  /** Ids of the tasks whose claim held. */
-  readonly ended: ReadonlySet<string>;
-  /** How many others can run now. */
-  readonly ready: number;
-  /** Waiting tasks that can no longer start. */
-  readonly skip: readonly string[];
-}
-
-/** A task that another one adds to its batch. */
-export interface NewTask {
-  readonly key: string;
-  readonly handler: Pick<TaskHandler, 'name' | 'dag' | 'mode' | 'onFailure' | 'attemptsMax' | 'timeoutMs'>;
-  /** JSON text; that of the batch when it is null. */
-  readonly payload: string;
-  /** Successors that wait for it. */
-  readonly before: readonly string[];
-}
-
-/** A claim that is given back. */
-export interface TaskReturn {
-  readonly id: string;
-  readonly claimId: string;
-  readonly batchId: string;
-  readonly delayMs: number;
-  /** Whether this try does not count. */
-  readonly attemptReturned: boolean;
-  /** Whether it counts as lost. */
-  readonly lost: boolean;
-  readonly error?: Failure | undefined;
-}
-
-/** A claim whose lease has expired. */
-export interface ExpiredTask
-  extends Pick<
-    ClaimedTask,
-    'id' | 'claimId' | 'batchId' | 'taskKey' | 'handler' | 'lost' | 'onFailure' | 'traceparent'
-  > {}
-
-/** Who claims. */
-export interface Claimer {
-  readonly dags: readonly string[];
-  readonly versions: readonly number[];
-  readonly workerId: string;
-  readonly leaseMs: number;
-}
-
-/** A claim that looked at all entries. */
-export interface FullLook {
-  readonly dags: readonly string[];
-  /** What it took. */
-  readonly ids: readonly string[];
-  /** When it began. */
-  readonly agoMs: number;
-  /** Whether nothing was left. */
-  readonly tookAll: boolean;
-}
 
 interface HeadRow {
   readonly dag: string;
@@ -112,8 +22,8 @@ interface HeadRow {
 
 const SEEN_AS = { success: 1, end: 0, nothing: null } as const;
 
-/** The statements about single tasks. Every change of a claimed one names its claim. */
-export class TaskStore {
+/** The statements about single tasks. */
+export class PostgresTaskStore implements TaskStore {
   readonly #database: Database;
   readonly #statements: Statements;
 
@@ -122,11 +32,6 @@ export class TaskStore {
     this.#statements = statements;
   }
 
-  /**
-   * Takes up to `limit` tasks that can run now.
-   * @param limit - how many.
-   * @param heads - from when on to look, by DAG; from the first entry where there is none.
-   */
   async claim(
     { dags, versions, workerId, leaseMs }: Claimer,
     limit: number,
@@ -139,7 +44,6 @@ export class TaskStore {
     return rows;
   }
 
-  /** From when on the next claims have to look, after one that looked at everything. */
   async heads({ dags, ids, agoMs, tookAll }: FullLook): Promise<ReadonlyMap<string, number>> {
     const { sql } = this.#statements.get('read-heads');
     const params = [dags, ids, agoMs, tookAll];
@@ -147,23 +51,12 @@ export class TaskStore {
     return new Map(rows.map(({ dag, since }) => [dag, since]));
   }
 
-  /**
-   * Ends tasks whose claims hold.
-   * @param source - the handler's own transaction, or the database.
-   * @param ends - at least one.
-   */
   async end(source: Queryable, ends: readonly TaskEnd[]): Promise<EndedTasks> {
     const { sql, name } = this.#statements.get('end-tasks');
     const { rows } = await source.query<EndRow>(sql, endParameters(ends, false), { name });
     return toEndedTasks(rows);
   }
 
-  /**
-   * Ends a task and commits the transaction of its handler, in one round trip.
-   * @param tx - the handler's own transaction.
-   * @returns how many other tasks can run now; undefined when it has been committed and nobody knows.
-   * @throws MillraceError `CLAIM_LOST`: everything has been rolled back; those of a COMMIT.
-   */
   async endAndCommit(tx: Tx, end: TaskEnd): Promise<number | undefined> {
     const { sql, name } = this.#statements.get('end-tasks');
     try {
@@ -174,11 +67,6 @@ export class TaskStore {
     }
   }
 
-  /**
-   * Adds tasks to the batch of a claimed one.
-   * @param added - at least one.
-   * @throws MillraceError `TASKS_INVALID`, `BATCH_TOO_LARGE`.
-   */
   async add(tx: Tx, by: ClaimedTask, added: readonly NewTask[], tasksMax: number): Promise<void> {
     const handlers = added.map(({ handler }) => handler);
     const edges = added.flatMap(({ key, before }) => before.map((successor) => [key, successor] as const));
@@ -204,14 +92,12 @@ export class TaskStore {
     }
   }
 
-  /** The first delay of a task's retries, as the definition has it; undefined for a task that was added to its batch. */
   async backoffMs(id: string): Promise<number | undefined> {
     const { sql, name } = this.#statements.get('read-backoff');
     const { rows } = await this.#database.query<{ ms: number }>(sql, [id], { name, repeatable: true });
     return rows[0]?.ms;
   }
 
-  /** Which of these claims have ended as DONE: for when the reply to `end` was lost. */
   async doneBefore(ends: readonly TaskEnd[]): Promise<ReadonlySet<string>> {
     const { sql } = this.#statements.get('read-claims');
     const params = [ends.map(({ id }) => id), ends.map(({ claimId }) => claimId)];
@@ -219,21 +105,14 @@ export class TaskStore {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Locks a task and everything behind it that is open, before an end of which others are skipped. */
   async lockDescendants(tx: Tx, id: string): Promise<void> {
     await tx.query(this.#statements.get('lock-descendants').sql, [id]);
   }
 
-  /** Locks a task and all tasks of its batch that have not started, before it fails the batch. */
   async lockReady(tx: Tx, { batchId, id }: ExpiredTask): Promise<void> {
     await tx.query(this.#statements.get('lock-ready-tasks').sql, [batchId, id]);
   }
 
-  /**
-   * Ends waiting tasks that can no longer start, and those that then cannot either.
-   * @param first - ids from `end` or a fold.
-   * @returns how many others can run now.
-   */
   async skip(tx: Tx, first: readonly string[]): Promise<number> {
     let ready = 0;
     for (let ids = first; ids.length > 0; ) {
@@ -247,12 +126,6 @@ export class TaskStore {
     return ready;
   }
 
-  /**
-   * Gives claims back that still hold.
-   * @param returns - at least one.
-   * @param options - `expired`: only where the lease is over.
-   * @returns the ids that are READY again, and those that were cancelled because their batch is failing.
-   */
   async giveBack(
     returns: readonly TaskReturn[],
     { expired = false } = {},
@@ -273,12 +146,10 @@ export class TaskStore {
     return { ready: idsIn('READY'), cancelled: idsIn('CANCELLED') };
   }
 
-  /** Lets nothing more start in a batch. */
   async failBatch(tx: Tx, batchId: string): Promise<void> {
     await tx.query(this.#statements.get('fail-batch').sql, [batchId]);
   }
 
-  /** Extends leases; gives the ids whose claim is gone. */
   async extend(
     claims: readonly { readonly id: string; readonly claimId: string }[],
     leaseMs: number,
@@ -292,10 +163,6 @@ export class TaskStore {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /**
-   * Claims whose lease has expired.
-   * @param who - `passOver`: how the ids of workers begin that are alive whatever their leases say; `othersAreDead`: and all others are not.
-   */
   async expired(
     { passOver, othersAreDead }: { readonly passOver?: string | undefined; readonly othersAreDead: boolean },
     limit: number,
@@ -307,13 +174,11 @@ export class TaskStore {
     return rows;
   }
 
-  /** Locks a task whose lease has expired; false when its worker has been heard of meanwhile. */
   async lockExpired(tx: Tx, { id, claimId }: ExpiredTask, isDead: boolean): Promise<boolean> {
     const { rows } = await tx.query(this.#statements.get('lock-expired').sql, [id, claimId, isDead]);
     return rows.length > 0;
   }
 
-  /** Forgets notes of claims whose tasks have ended; gives whether there may be more that are due. */
   async tidyLeases(notesMax: number): Promise<boolean> {
     const { rows } = await this.#database.query<{ due: number }>(this.#statements.get('tidy-leases').sql, [
       notesMax,
@@ -321,7 +186,6 @@ export class TaskStore {
     return rows[0]?.due === notesMax;
   }
 
-  /** Brings leases and delays back that a clock's jump has put out of reach. */
   async clampTimes(dags: readonly string[], aheadMs: number): Promise<number> {
     const { sql } = this.#statements.get('clamp-times');
     const { rows } = await this.#database.query<{ clamped: number }>(sql, [aheadMs, dags]);

@@ -1,5 +1,6 @@
 import type { Database, Tx } from '@millrace/postgres';
 import type {
+  BacklogView,
   Batch,
   BatchEnding,
   BatchStatus,
@@ -10,6 +11,7 @@ import type {
   TaskSummary,
   TaskView,
 } from '../model.js';
+import type { ViewStore } from '../ports.js';
 import type { TaskTimes } from '../rules/task-times.js';
 import {
   type BatchSummaryRow,
@@ -21,13 +23,8 @@ import {
 } from './rows.js';
 import type { Statements } from './statements.js';
 
-/** The backlog, and how long the oldest task has been able to run. */
-export interface BacklogView extends TaskCounts {
-  readonly oldestReadyAgeMs: number | undefined;
-}
-
 /** What people look at. Nothing here changes anything. */
-export class ViewStore {
+export class PostgresViewStore implements ViewStore {
   readonly #database: Database;
   readonly #statements: Statements;
 
@@ -36,7 +33,6 @@ export class ViewStore {
     this.#statements = statements;
   }
 
-  /** Tasks of a batch with their results, as many as fit; `isCut` when fewer than were asked for. */
   async tasks(
     batchId: string,
     asked: {
@@ -52,24 +48,20 @@ export class ViewStore {
     return { tasks: rows.map(toTaskView), isCut: rows.length < (rows[0]?.asked_cnt ?? 0) };
   }
 
-  /** The first tasks of a batch, without their results. */
   async firstTasks(batchId: string, limit: number): Promise<TaskSummary[]> {
     return (await this.#rows<TaskSummaryRow>('list-tasks', [batchId, limit])).map(toTaskSummary);
   }
 
-  /** One task. */
   async task(batchId: string, key: string): Promise<TaskView | undefined> {
     const [row] = await this.#rows<TaskRow>('read-task', [batchId, key]);
     return row && toTaskView(row);
   }
 
-  /** Tasks of a batch by state. */
   async counts(batchId: string): Promise<TaskCounts> {
     const [row] = await this.#rows<TaskCounts>('count-by-state', [batchId]);
     return row as TaskCounts;
   }
 
-  /** What is known of the times of a batch's tasks, and of its DAG's handlers from earlier batches. */
   async times(
     { id, dag }: Batch,
     { batches, tasksMax }: { readonly batches: number; readonly tasksMax: number },
@@ -88,13 +80,11 @@ export class ViewStore {
     return { tasks, usualMs: new Map(usual.map(({ handler, ms }) => [handler, ms])) };
   }
 
-  /** Who depends on whom in a batch. */
   async edges({ id, dagVersion }: Batch): Promise<readonly (readonly [from: string, to: string])[]> {
     const rows = await this.#rows<{ from_key: string; to_key: string }>('read-edges', [id, dagVersion]);
     return rows.map(({ from_key, to_key }) => [from_key, to_key] as const);
   }
 
-  /** The whole backlog by state, in one query. */
   async backlog(tenant?: string): Promise<BacklogView> {
     const [row] = await this.#rows<TaskCounts & { oldest_ready_age_ms: number | null }>('read-backlog', [
       tenant,
@@ -105,7 +95,6 @@ export class ViewStore {
     return { ...counts, oldestReadyAgeMs: age ?? undefined };
   }
 
-  /** Batches, the newest first. */
   async batches(filter: {
     readonly tenant?: string | undefined;
     readonly dag?: string | undefined;
@@ -119,7 +108,6 @@ export class ViewStore {
     return (await this.#rows<BatchSummaryRow>('list-batches', params)).map(toBatchSummary);
   }
 
-  /** What came of batches; seen from inside a transaction if one is given. */
   async endings(ids: readonly string[], bytesMax: number, tx?: Tx): Promise<BatchEnding[]> {
     const { sql, name } = this.#statements.get('read-endings');
     const params = [ids, bytesMax];
@@ -134,7 +122,6 @@ export class ViewStore {
     }));
   }
 
-  /** Tasks that failed for good, the newest first. */
   async deadLetters(filter: {
     readonly tenant?: string | undefined;
     readonly handler?: string | undefined;

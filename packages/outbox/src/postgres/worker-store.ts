@@ -1,9 +1,10 @@
 import type { Database } from '@millrace/postgres';
 import type { WorkerView } from '../model.js';
+import type { WorkerStore } from '../presence.js';
 import type { Statements } from './statements.js';
 
 /** The statements about who polls. */
-export class WorkerStore {
+export class PostgresWorkerStore implements WorkerStore {
   readonly #database: Database;
   readonly #statements: Statements;
 
@@ -12,7 +13,6 @@ export class WorkerStore {
     this.#statements = statements;
   }
 
-  /** Says that a worker is there. */
   async note({
     workerId,
     dags,
@@ -22,12 +22,10 @@ export class WorkerStore {
     await this.#database.query(sql, [workerId, dags, concurrency], { repeatable: true });
   }
 
-  /** Forgets those that nobody has heard of for long, and a worker that ends. */
   async forget(workerId?: string): Promise<void> {
     await this.#database.query(this.#statements.get('forget-worker').sql, [workerId], { repeatable: true });
   }
 
-  /** Who polls; alive if heard of within that time. */
   async list(aliveMs: number): Promise<WorkerView[]> {
     const { sql } = this.#statements.get('list-workers');
     const { rows } = await this.#database.query<WorkerRow>(sql, [aliveMs], { repeatable: true });
@@ -39,6 +37,12 @@ export class WorkerStore {
       seenAt: row.seen_at,
       alive: row.alive,
     }));
+  }
+
+  async keepDags(versions: readonly number[]): Promise<readonly number[]> {
+    const { sql } = this.#statements.get('keep-dags');
+    const { rows } = await this.#database.query<{ version: number }>(sql, [versions], { repeatable: true });
+    return rows.map(({ version }) => version);
   }
 }
 

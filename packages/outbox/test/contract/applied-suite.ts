@@ -1,8 +1,8 @@
 import { ManualClock, until } from '@millrace/testkit';
 import { expect, it } from 'vitest';
 import { type DagData, type DagDefinition, type Outbox, type TaskContext, task } from '../../src/index.js';
-import { DagStore } from '../../src/postgres/dag-store.js';
-import { PruneStore } from '../../src/postgres/prune-store.js';
+import { PostgresDagStore } from '../../src/postgres/dag-store.js';
+import { PostgresPruneStore } from '../../src/postgres/prune-store.js';
 import { Statements } from '../../src/postgres/statements.js';
 import { readDagData } from '../../src/rules/read-dag-data.js';
 import { type ContractSuite, DEADLINE_MS, type Home, leaveMark, statusesOf } from './home.js';
@@ -160,7 +160,7 @@ export const appliedSuite: ContractSuite = (home) => {
     await outbox.dags.apply(heard);
     await knows(heard.name);
     const missed = turned(home().name(), dag.name);
-    const store = new DagStore(home().database, new Statements(home().schema));
+    const store = new PostgresDagStore(home().database, new Statements(home().schema));
     const options = { inForceMax: 1_000, channel: 'heard by nobody', hint: 'x' };
     const { version } = await store.apply(readDagData(missed, outbox.registry, 10), options);
     await clock.advance(10_000);
@@ -254,7 +254,7 @@ export const appliedSuite: ContractSuite = (home) => {
     );
     await expect(outbox.dags.get(name)).rejects.toMatchObject({ code: 'DAG_NOT_FOUND', status: 404 });
     await expect(outbox.pusher.start(name, 'k')).rejects.toMatchObject({ code: 'DAG_NOT_FOUND' });
-    const store = new DagStore(home().database, new Statements(home().schema));
+    const store = new PostgresDagStore(home().database, new Statements(home().schema));
     const valid = readDagData(turned(name, dag.name), outbox.registry, 10);
     await expect(store.apply(valid, { inForceMax: 0, channel: 'c', hint: 'x' })).rejects.toThrow(
       /0 other DAGs have been applied/,
@@ -272,7 +272,7 @@ export const appliedSuite: ContractSuite = (home) => {
         "UPDATE {schema}.dag SET registered_at = now() - interval '90 days', used_at = now() - interval '90 days' WHERE version = $1",
         [version],
       );
-      const store = new PruneStore(home().database, new Statements(home().schema));
+      const store = new PostgresPruneStore(home().database, new Statements(home().schema));
       return (await store.deleteOldDags(30 * DAY_MS, 100)).includes(version);
     };
     expect(await prune()).toBe(false);

@@ -2,7 +2,7 @@ import { type Database, quoteIdentifier } from '@millrace/postgres';
 import { latch, until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineDag, type TaskDefinition, task } from '../../src/define-dag.js';
-import { DagStore } from '../../src/postgres/dag-store.js';
+import { PostgresDagStore } from '../../src/postgres/dag-store.js';
 import { Statements } from '../../src/postgres/statements.js';
 import { validateDag } from '../../src/rules/validate-dag.js';
 import { type OutboxDatabase, openOutboxDatabase, places, postgresPlace } from '../open-outbox.js';
@@ -10,11 +10,12 @@ import { type OutboxDatabase, openOutboxDatabase, places, postgresPlace } from '
 const run = () => {};
 const dagOf = (name: string, tasks: Parameters<typeof defineDag>[1]) =>
   validateDag(defineDag(name, tasks), 200_000);
-const storeOn = (database: Database, schema: string) => new DagStore(database, new Statements(schema));
+const storeOn = (database: Database, schema: string) =>
+  new PostgresDagStore(database, new Statements(schema));
 
 describe.each(places)('outbox OB-4: versions of DAGs on $kind', (place) => {
   let opened: OutboxDatabase;
-  let store: DagStore;
+  let store: PostgresDagStore;
   beforeAll(async () => {
     opened = await openOutboxDatabase(place);
     store = storeOn(opened.database, opened.schema);
