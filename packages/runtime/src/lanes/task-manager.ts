@@ -1,9 +1,10 @@
 import {
-  type CancelTimer,
   type Clock,
   ERRORS as FOUNDATION_ERRORS,
   Lifecycle,
   type Logger,
+  type Loop,
+  loop,
   printable,
   type Rng,
   type Service,
@@ -85,11 +86,11 @@ export class TaskManager<I, R = unknown> implements Service {
   readonly #tasks = new Map<string, Task<I, R>>();
   readonly #lanes = new Lanes<Task<I, R>>();
   readonly #finished: Retention<Task<I, R>>;
+  readonly #cleanup: Loop;
   #machinery: Machinery | undefined;
   #accepted = 0;
   #ticketCount = 0;
   #closed = false;
-  #cancelCleanup: CancelTimer = ignore;
   #onIdle: () => void = ignore;
 
   /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`. */
@@ -108,6 +109,10 @@ export class TaskManager<I, R = unknown> implements Service {
     this.#idPrefix = rng.integer(0, Number.MAX_SAFE_INTEGER).toString(36);
     this.#tickets = new InMemoryQueue({ name: this.#config.name }, { clock, rng });
     this.#finished = new Retention({ ttlMs: this.#config.resultTtlMs, max: this.#config.maxStored });
+    const kit = { clock, rng, logger: log };
+    const cleanUp = async () => this.#cleanUp();
+    const { cleanupIntervalMs } = this.#config;
+    this.#cleanup = loop(kit, 'Delete expired tasks', cleanupIntervalMs, cleanUp, { unref: true });
     this.#lifecycle = new Lifecycle(`TaskManager ${this.#config.name}`, {
       start: () => this.#start(),
       stop: () => this.#stop(),
@@ -257,13 +262,13 @@ export class TaskManager<I, R = unknown> implements Service {
       { clock: this.#clock, rng: this.#rng, log: this.#log },
     );
     this.#machinery = { pool, worker };
-    this.#scheduleCleanup();
+    this.#cleanup.start();
     return worker.start();
   }
 
   async #stop(): Promise<void> {
     const { stopGraceMs, abortGraceMs } = this.#config;
-    this.#cancelCleanup();
+    await this.#cleanup.stop();
     await this.#idleWithin(stopGraceMs);
     for (const task of [...this.#lanes.tasks()]) this.#cancel(task);
     const idle = await this.#idleWithin(abortGraceMs);
@@ -352,14 +357,6 @@ export class TaskManager<I, R = unknown> implements Service {
 
   #cleanUp(): void {
     for (const task of this.#finished.sweep(this.#clock.monotonicMs())) this.#tasks.delete(task.id);
-  }
-
-  #scheduleCleanup(): void {
-    const again = () => {
-      this.#cleanUp();
-      this.#scheduleCleanup();
-    };
-    this.#cancelCleanup = this.#clock.setTimer(this.#config.cleanupIntervalMs, again, { unref: true });
   }
 }
 

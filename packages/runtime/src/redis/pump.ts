@@ -1,4 +1,4 @@
-import { type Clock, type Rng, sleep } from '@millrace/foundation';
+import { backoffMs, type Clock, type Rng, sleep, withJitter } from '@millrace/foundation';
 import type { Markers } from '@millrace/redis';
 
 /** How long to wait before the next step: for a marker, or for the time to pass. */
@@ -60,7 +60,8 @@ export class Pump {
         failures = 0;
       } catch (error) {
         onFailure(error);
-        pause = { ms: Math.min(RETRY_MAX_MS, RETRY_MS * 2 ** failures++) * (0.5 + rng.next() / 2) };
+        const retry = { attempt: ++failures, baseMs: RETRY_MS, maxMs: RETRY_MAX_MS };
+        pause = { ms: withJitter(backoffMs({ strategy: 'exponential', ...retry }), -0.5, rng.next()) };
       }
       if (!pause || this.#poked || !hasWork()) continue;
       this.#pause = new AbortController();

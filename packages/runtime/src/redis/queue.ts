@@ -1,4 +1,4 @@
-import { type Rng, sleep } from '@millrace/foundation';
+import { type Rng, withDeadline } from '@millrace/foundation';
 import { RedisConnection } from '@millrace/redis';
 import { abortError, ERRORS } from '../errors.js';
 import type { QueueItem } from '../model.js';
@@ -158,9 +158,7 @@ export class RedisQueue<T> implements Queue<T>, AsyncDisposable {
     this.#putters.refuseAll(stoppedError(this.#config.name));
     this.#getters.endAll();
     const { clock, callTimeoutMs } = this.#connection.options;
-    const patience = new AbortController();
-    await Promise.race([this.#getters.idle(), sleep(clock, callTimeoutMs, patience.signal)]);
-    patience.abort();
+    await withDeadline(clock, callTimeoutMs, this.#getters.idle());
     if (!this.#config.connection) await this.#connection.stop();
   }
 
