@@ -55,7 +55,7 @@ export const LADDERS = {
   'packages/async-utils/src': '. < nestjs',
   'packages/foundation/src': '. < metrics nestjs',
   'packages/contract/src': 'system < . < client < server-client',
-  'packages/redis/src': 'rules < .',
+  'packages/redis/src': 'errors < assembler < .',
   'packages/postgres/src': '. < pg pglite',
   'packages/runtime/src': 'model errors options ports < memory < . < threads < redis < lanes < chat < nestjs',
   'packages/bulk-action/src': `

@@ -1,5 +1,5 @@
--- purpose:   wake one waiting process: a marker says "look again" and carries no work.
--- guarantee: the list never grows beyond `cap`; a marker that nobody waits for stays for the next who does.
+-- purpose:   wake one waiting process. A marker carries no work.
+-- guarantee: the list never grows beyond `cap`. A marker without a waiter stays for the next one.
 -- defines:   mark(list, cap).
 -- cost:      O(1).
 local function mark(list, cap)

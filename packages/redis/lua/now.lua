@@ -1,6 +1,6 @@
--- purpose:   the time of the store, for every lease, due time and stamp.
--- guarantee: the only file that reads a clock; a test loads the scripts with another `now` and nothing else differs.
--- defines:   now() → whole milliseconds since the Unix epoch, nowUs() → microseconds, by Redis' clock; the same all through one script.
+-- purpose:   read the time of Redis, for every lease, due time and timestamp.
+-- guarantee: no other file reads a clock. A test loads the scripts with another `now`, and nothing else differs.
+-- defines:   now() → whole milliseconds since the Unix epoch, nowUs() → microseconds. Both are constant within one script.
 -- cost:      O(1).
 local function nowUs()
   local time = redis.call('TIME')

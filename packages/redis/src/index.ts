@@ -1,12 +1,13 @@
 /**
- * Redis beneath Millrace: a connection whose every call has a deadline and which comes back by itself, Lua scripts
- * that are declared in TypeScript and survive SCRIPT FLUSH, keys from any id, and waiting by markers instead of
- * popping work. ioredis is inside; its errors never come out.
+ * A connection to Redis with a deadline for every call, which restores itself. Lua scripts that are declared in TypeScript
+ * and survive SCRIPT FLUSH, keys made from any id, and markers that wake waiting processes. Uses ioredis and turns its
+ * errors into codes.
  *
  * @packageDocumentation
  */
+export { compareFolder, compareHeader } from './assembler/compare-header.js';
+export { STANDARD_INCLUDES } from './assembler/lua-files.js';
 export { Channels } from './channels.js';
-export { compareFolder, compareHeader } from './compare-header.js';
 export type { RedisArgument } from './connection.js';
 export { ERRORS } from './errors.js';
 export { decodeId, encodeId, type KeySpace, keySpace } from './keys.js';
@@ -30,5 +31,4 @@ export {
   type ScriptInput,
   type ScriptInputs,
   type ScriptRunner,
-  STANDARD_INCLUDES,
 } from './script.js';

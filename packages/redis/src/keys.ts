@@ -2,23 +2,22 @@ import { ERRORS as FOUNDATION_ERRORS } from '@millrace/foundation';
 
 const PLAIN = /^[A-Za-z0-9_.~-]+$/;
 const PLAIN_BYTE = /[A-Za-z0-9_.~-]/;
-// No encoded character is a lone %, so it is free to stand for the empty id: a key part is never empty.
+// No encoded character is a lone %, so it can stand for the empty id. A key part is never empty.
 const EMPTY = '%';
 
 /**
- * Turns an id of any content into a part of a Redis key: letters, digits and `_ . ~ - %` only, so never a brace,
- * a colon or a slash. Two different ids never give the same part.
- * @returns the part; {@link decodeId} gives the id back.
+ * Turns an id of any content into a part of a Redis key. The part has only letters, digits and `_ . ~ - %`, so never a
+ * brace, a colon or a slash. Different ids give different parts, which {@link decodeId} turns back.
  */
 export function encodeId(id: string): string {
   if (PLAIN.test(id)) return id;
   if (id === '') return EMPTY;
   let part = '';
-  // Iterating gives whole code points; what is left over as a single surrogate is a lone one.
+  // The iteration yields whole code points, so a single surrogate is a lone one.
   for (const character of id) {
     if (PLAIN_BYTE.test(character)) part += character;
     else if (character.length === 1 && /[\ud800-\udfff]/.test(character)) {
-      // UTF-8 has no bytes for it, and every lone surrogate would become the same U+FFFD.
+      // UTF-8 has no bytes for a lone surrogate. All of them would become the same U+FFFD.
       part += `%u${character.charCodeAt(0).toString(16).toUpperCase()}`;
     } else
       for (const byte of Buffer.from(character))
@@ -28,9 +27,8 @@ export function encodeId(id: string): string {
 }
 
 /**
- * Gives back the id that {@link encodeId} encoded.
- * @returns the id.
- * @throws MillraceError `ID_INVALID` when no id is encoded like this.
+ * Returns the id that {@link encodeId} encoded.
+ * @throws MillraceError `ID_INVALID` if no id is encoded like this.
  */
 export function decodeId(part: string): string {
   if (part === EMPTY) return '';
@@ -39,7 +37,7 @@ export function decodeId(part: string): string {
       ? String.fromCharCode(Number.parseInt(surrogate, 16))
       : Buffer.from((bytes ?? '').replaceAll('%', ''), 'hex').toString(),
   );
-  // One spelling per id: anything else would let two keys mean the same.
+  // One spelling per id. Otherwise two keys could mean the same id.
   if (part === '' || encodeId(id) !== part) {
     const expected = 'a key part made by encodeId';
     throw FOUNDATION_ERRORS.create('ID_INVALID', { kind: 'key part', expected, given: `'${part}'` });
@@ -47,18 +45,17 @@ export function decodeId(part: string): string {
   return id;
 }
 
-/** Builds the keys of one thing: `key('items')`, `key('client', clientId)`. All lie in one slot of a Redis Cluster. */
+/** Builds the keys of one engine, queue or store: `key('items')`, `key('client', clientId)`. All are in one slot. */
 export interface KeySpace {
   (...parts: readonly string[]): string;
-  /** What all keys begin with, braces included. */
+  /** The hash tag that all keys begin with, including its braces. */
   readonly tag: string;
 }
 
 /**
- * Makes the key builder of one engine, queue or store. All its keys share one hash tag, so that one script may touch
- * all of them in a Redis Cluster.
- * @param names - what the thing is called, from general to particular; encoded, so any text will do.
- * @returns the builder.
+ * Makes the key builder of one engine, queue or store. All its keys share one hash tag, so that one script can use all of
+ * them in a Redis Cluster.
+ * @param names - from general to particular. They are encoded, so any text is allowed.
  */
 export function keySpace(...names: readonly string[]): KeySpace {
   const tag = `{${names.map(encodeId).join(':')}}`;

@@ -1,7 +1,7 @@
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { ResolvedRedisConnectionOptions } from './options.js';
 
-/** ioredis chooses the shape of replies by the type of this option; ours are always the plain ones. */
+/** The types of ioredis derive the shape of replies from this option. Ours are always the plain ones. */
 type Settings = RedisOptions & { replyMapping?: 'legacy' };
 
 /** One node of a Redis Cluster. */
@@ -10,15 +10,15 @@ export interface NodeAddress {
   readonly port: number;
 }
 
-/** A node as the caller named it, with what was in its URL. */
+/** A node from the options, with the credentials and TLS settings of its URL. */
 type SeedNode = NodeAddress & Pick<RedisOptions, 'username' | 'password' | 'tls'>;
 
 /**
- * A new ioredis client that does nothing behind our back. Reconnecting, queueing and resending are ours (see
- * link.ts): a command of ioredis' offline queue may run long after its caller has given up, and a client told to
- * disconnect while it reconnects parks for ever. For the same reason a cluster is served by one such client per node
- * (see cluster-nodes.ts): ioredis' own Cluster repeats commands after their deadline and never leaves a silent node.
- * @param node - which node, when the options name a cluster.
+ * Makes an ioredis client that neither reconnects nor queues nor resends. ServerConnection does that instead: a command in
+ * ioredis' offline queue may run long after its caller has given up, and a client that is told to disconnect while it
+ * reconnects hangs. A cluster has one such client per node, because ioredis' own Cluster repeats commands after their
+ * deadline and never leaves a silent node.
+ * @param node - the node to connect to, if the options name a cluster.
  */
 export function openClient(options: ResolvedRedisConnectionOptions, role: string, node?: NodeAddress): Redis {
   const { url, client, connectionName, connectTimeoutMs } = options;
@@ -30,12 +30,12 @@ export function openClient(options: ResolvedRedisConnectionOptions, role: string
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
     reconnectOnError: null,
-    // LOADING is an answer like any other "not now"; asking INFO first would add a round trip to every reconnect.
+    // Calls handle LOADING like every transient reply. The check by INFO would add a round trip to every reconnect.
     enableReadyCheck: false,
     disableClientInfo: true,
     enableAutoPipelining: false,
     connectTimeout: connectTimeoutMs,
-    // A socket that is gone already never clears the timer that ioredis sets here, which would outlive us by 2 s.
+    // A closed socket never clears the timer that ioredis sets, which would keep the process alive for 2 s.
     disconnectTimeout: 1,
     connectionName: `${connectionName}:${role}`,
   } satisfies RedisOptions;
@@ -50,24 +50,24 @@ export function openClient(options: ResolvedRedisConnectionOptions, role: string
   return url === undefined ? new Redis(address) : new Redis(url, address);
 }
 
-/** Ends a client at once: `disconnect` alone waits for the other side to close, which a frozen Redis never does. */
+/** Closes a client at once. `disconnect` alone waits until the server closes, which a frozen Redis never does. */
 export function destroyClient(client: Redis): void {
   const { stream } = client;
   client.disconnect();
   stream?.destroy();
 }
 
-/** Whether the options name a Redis Cluster rather than one server. */
+/** Reports whether the options name a Redis Cluster rather than one server. */
 export function isClusterAddress({ nodes, client }: ResolvedRedisConnectionOptions): boolean {
   return nodes !== undefined || client?.isCluster === true;
 }
 
-/** The nodes that the options name: where to ask for the others. */
+/** Returns the nodes that the options name. They know the others. */
 export function seedNodes({ nodes, client }: ResolvedRedisConnectionOptions): SeedNode[] {
-  // Private in ioredis' types only; there is no other way to learn which nodes a given Cluster was made with.
+  // Private in ioredis' types, but the only way to learn the nodes that a Cluster was made with.
   const { startupNodes = [] } = (client ?? {}) as { startupNodes?: readonly (string | RedisOptions)[] };
   return (nodes ?? startupNodes).map((node) => {
-    // ioredis reads its own forms: a URL, a port, an object. The client is never connected.
+    // ioredis parses its own forms: a URL, a port, an object. This client never connects.
     const read = new Redis(node as string, { lazyConnect: true }).options;
     const { host = '127.0.0.1', port = 6379, username, password, tls } = read;
     return {
@@ -78,14 +78,14 @@ export function seedNodes({ nodes, client }: ResolvedRedisConnectionOptions): Se
   });
 }
 
-/** Translates the address a node has for itself to the one that it has for us, if the given Cluster says how. */
+/** Maps a node's own address to the one that this process can reach, by the `natMap` of the given Cluster. */
 export function natAddress({ client }: ResolvedRedisConnectionOptions, node: NodeAddress): NodeAddress {
   const natMap = client?.isCluster ? (client as Cluster).options.natMap : undefined;
   const name = `${node.host}:${node.port}`;
   return (typeof natMap === 'function' ? natMap(name) : natMap?.[name]) ?? node;
 }
 
-/** Without the keys that are undefined: ioredis would take those for a choice. */
+/** Leaves out undefined keys, which ioredis would use instead of its defaults. */
 function defined<T extends object>(given: T): { [P in keyof T]?: Exclude<T[P], undefined> } {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T;
 }

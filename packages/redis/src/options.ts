@@ -15,50 +15,50 @@ import {
 } from '@millrace/foundation';
 import type { Cluster, Redis } from 'ioredis';
 
-/** Where Redis is and how patient to be; every key is optional, without an address it is 127.0.0.1:6379. */
+/** The address of Redis and the time limits. Every key is optional; without an address it is 127.0.0.1:6379. */
 export interface RedisConnectionOptions {
   /** `redis://[user:password@]host:port/db`, or `rediss://` for TLS. */
   readonly url?: string | undefined;
-  /** Where Redis is, without `url`. */
+  /** Host name, instead of `url`. */
   readonly host?: string | undefined;
-  /** Its port, without `url`. */
+  /** Port of `host` (6379). */
   readonly port?: number | undefined;
-  /** Who calls, unless `url` says it. */
+  /** User name, unless `url` has one. */
   readonly username?: string | undefined;
-  /** Of that user. */
+  /** Password, unless `url` has one. */
   readonly password?: string | undefined;
-  /** The number of the database. */
+  /** Number of the database (0). */
   readonly db?: number | undefined;
   /** Some nodes of a Redis Cluster, instead of one address. */
   readonly nodes?: readonly { readonly host: string; readonly port: number }[] | undefined;
-  /** An ioredis client whose address and credentials are used. It stays the caller's: it is never called or closed. */
+  /** An ioredis client, instead of an address. Its address and credentials are read; it is never called or closed. */
   readonly client?: Redis | Cluster | undefined;
-  /** Shown in CLIENT LIST. */
+  /** Name in CLIENT LIST, before `:` and the role of the connection (`millrace`). */
   readonly connectionName?: string | undefined;
-  /** How long one call may take, repeats after a lost connection included. */
+  /** Maximum duration of one call, including repeats after a lost connection (2,000). */
   readonly callTimeoutMs?: number | undefined;
-  /** How long a new connection may take until it answers. */
+  /** Maximum time until a new connection is ready (2,000). */
   readonly connectTimeoutMs?: number | undefined;
-  /** A connection that has been silent this long, with a call timed out on it, is replaced. */
+  /** Silence after which a connection with a timed-out call is replaced (4,000). */
   readonly watchdogMs?: number | undefined;
-  /** The longest pause between two attempts to connect. */
+  /** Longest pause between two attempts to connect (1,000). */
   readonly reconnectMaxMs?: number | undefined;
-  /** The longest a waiter sleeps without looking itself: what a lost marker costs at most. */
+  /** Longest wait for a marker, and so the delay that a lost marker causes at most (1,000). */
   readonly pollMs?: number | undefined;
-  /** How long one blocking call for markers lasts before it is renewed. */
+  /** Duration of one blocking call for markers (2,000). */
   readonly blockMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly rng?: Rng | undefined;
   readonly logger?: Logger | undefined;
 }
 
-/** The options with every default filled in. */
+/** The options with all defaults. */
 export type ResolvedRedisConnectionOptions = CompleteOptions<
   RedisConnectionOptions,
   'url' | 'host' | 'port' | 'username' | 'password' | 'db' | 'nodes' | 'client'
 >;
 
-/** The defaults; an address has none beyond ioredis' own 127.0.0.1:6379. */
+/** The defaults. The address has only ioredis' own, 127.0.0.1:6379. */
 export const REDIS_CONNECTION_DEFAULTS = {
   connectionName: 'millrace',
   callTimeoutMs: 2_000,
@@ -130,13 +130,12 @@ const SPEC: OptionSpec<ResolvedRedisConnectionOptions> = {
 };
 
 /**
- * Completes the options of a connection.
- * @returns the resolved options, frozen.
+ * Completes and validates the options of a connection.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export function resolveRedisConnectionOptions(
   given: RedisConnectionOptions = {},
 ): ResolvedRedisConnectionOptions {
-  // The randomness is made per connection: shared, one connection's draws would shift another's.
+  // Each connection has its own random source. The draws of one must not shift those of another.
   return resolveOptions(SPEC, { ...given, rng: given.rng ?? systemRng() });
 }

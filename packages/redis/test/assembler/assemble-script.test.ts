@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assembleScript, piecesOf } from '../../src/rules/assemble-script.js';
+import { assembleScript, piecesOf } from '../../src/assembler/assemble-script.js';
 
 const FILES: Record<string, string> = {
   records: `-- defines: group, save
