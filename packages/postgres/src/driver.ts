@@ -7,6 +7,12 @@ export interface SessionResult extends QueryResult<Row> {
   readonly command: string;
 }
 
+/** Types the rows of a result as its caller expects them. */
+export const resultOf = <R extends object>({ rows, rowCount }: SessionResult): QueryResult<R> => ({
+  rows: rows as readonly object[] as readonly R[],
+  rowCount,
+});
+
 /** A connection while one caller uses it. The caller ends the use with one call of `release` or `discard`. */
 export interface Session {
   /** Identifies the life of the server, noted by the first transaction on the connection. */

@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Database, Queryable, Tx } from './database.js';
 import { ERRORS } from './errors.js';
 import { isConflict, isSqlError } from './failure.js';
-import { type MigrationFile, readMigrations } from './migration-files.js';
 import { quoteIdentifier } from './values.js';
 
 /** The schema to migrate and its files. */
@@ -16,6 +17,19 @@ export interface MigrateOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+/** One step of a schema, a file of a package. */
+interface MigrationFile {
+  /** From 1, without gaps. */
+  readonly number: number;
+  /** `0001-create-tables`: the file's name without `.sql`. */
+  readonly name: string;
+  readonly sql: string;
+  /** SHA-256 of the text, line ends aside. */
+  readonly checksum: string;
+  /** True if releases that do not know this step cannot work with the schema after it. */
+  readonly breaking: boolean;
+}
+
 /** A step that the database records as applied. */
 type AppliedStep = Omit<MigrationFile, 'sql'>;
 
@@ -24,6 +38,11 @@ interface Owner {
   readonly schema: string;
   readonly package: string;
 }
+
+const FILE_NAME = /^(\d{4})-[a-z0-9]+(-[a-z0-9]+)*\.sql$/;
+
+/** A line such as `-- breaking: older releases write rows without the new key`. */
+const BREAKING = /^-- breaking: \S/m;
 
 const TIMEOUT_MS = 600_000;
 
@@ -77,6 +96,28 @@ export async function requireMigrated(database: Database, options: MigrateOption
   if (pending.length === 0) return;
   const missing = pending.map(({ name }) => name).join(', ');
   throw ERRORS.create('SCHEMA_OUTDATED', { ...owner, missing });
+}
+
+/**
+ * Reads the migrations of a package in their order: the files `0001-name.sql`, `0002-name.sql` … of a folder. Ignores files whose names do not
+ * begin with a digit.
+ * @throws MillraceError `MIGRATION_INVALID` for a wrong name, a missing or repeated number, or a folder without migrations.
+ */
+function readMigrations(folder: URL): readonly MigrationFile[] {
+  const files = readdirSync(folder).filter((name) => /^\d/.test(name));
+  if (files.length === 0) throw invalid(folder.pathname, 'there is no file like 0001-name.sql');
+  return files.sort().map((file, index) => {
+    const number = Number(FILE_NAME.exec(file)?.[1]);
+    if (Number.isNaN(number)) throw invalid(file, 'its name must be like 0001-what-it-does.sql');
+    if (number !== index + 1) {
+      const expected = String(index + 1).padStart(4, '0');
+      throw invalid(file, `expected number ${expected} here: numbers begin at 0001, without gaps or repeats`);
+    }
+    // A checkout may change line ends, which changes nothing else.
+    const sql = readFileSync(new URL(file, folder), 'utf8').replaceAll('\r\n', '\n');
+    const checksum = createHash('sha256').update(sql).digest('hex');
+    return { number, name: file.slice(0, -'.sql'.length), sql, checksum, breaking: BREAKING.test(sql) };
+  });
 }
 
 /**
@@ -145,8 +186,7 @@ async function apply(tx: Tx, file: MigrationFile, owner: Owner): Promise<void> {
   }
   const { rows } = await tx.query<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid');
   if (!tx.xid?.startsWith(`${rows[0]?.xid}@`)) {
-    const reason = 'it ends its own transaction; remove BEGIN, COMMIT and ROLLBACK';
-    throw ERRORS.create('MIGRATION_INVALID', { file: `${name}.sql`, reason });
+    throw invalid(`${name}.sql`, 'it ends its own transaction; remove BEGIN, COMMIT and ROLLBACK');
   }
   await tx.query(
     `INSERT INTO ${schema}.schema_migration (package, number, name, checksum, breaking) VALUES ($1, $2, $3, $4, $5)`,
@@ -156,3 +196,5 @@ async function apply(tx: Tx, file: MigrationFile, owner: Owner): Promise<void> {
 
 const failed = ({ name }: MigrationFile, error: Error) =>
   ERRORS.create('MIGRATION_FAILED', { file: `${name}.sql`, reason: error.message }, { cause: error });
+
+const invalid = (file: string, reason: string) => ERRORS.create('MIGRATION_INVALID', { file, reason });

@@ -1,13 +1,23 @@
-import { sleep } from '@millrace/foundation';
-import { beginStatements } from './begin-statements.js';
+import { backoffMs, sleep, withJitter } from '@millrace/foundation';
 import type { QueryOptions, QueryResult, Row, TransactionOptions, Tx } from './database.js';
-import type { Session, SessionResult, TransactionHost } from './driver.js';
+import { resultOf, type Session, type SessionResult, type TransactionHost } from './driver.js';
 import { ERRORS } from './errors.js';
 import { endsConnection, isConflict, isSqlError, toDatabaseError } from './failure.js';
 import { SERVER_LIFE } from './outcome.js';
 import { encodeParameters, type SqlParameter } from './values.js';
 
-const FIRST_PAUSE_MS = 5;
+/** Longest pause before the first retry. Pauses are up to three quarters shorter, or the two that collided would collide again. */
+const RETRY_BASE_MS = 10;
+const RETRY_JITTER = -0.75;
+
+/** Delay of the server's own limits. Without it a caller would see now the one error, now the other. */
+const SERVER_LATER_MS = 500;
+
+const ISOLATION = {
+  'read committed': 'READ COMMITTED',
+  'repeatable read': 'REPEATABLE READ',
+  serializable: 'SERIALIZABLE',
+} as const;
 
 /** Runs a function in a transaction; see `Database.transaction`. */
 export async function runTransaction<T>(
@@ -18,20 +28,22 @@ export async function runTransaction<T>(
   const { clock, rng } = host;
   const { timeoutMs = host.transactionTimeoutMs, retries = 0, signal } = options;
   const deadline = clock.monotonicMs() + timeoutMs;
-  for (let attempt = 0; ; attempt++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await runOnce(host, fn, { ...options, timeoutMs }, deadline);
     } catch (error) {
-      if (attempt >= retries || !isConflict(error)) throw error;
-      // With jitter, or the two that collided would collide again.
-      const pauseMs = FIRST_PAUSE_MS * 2 ** attempt * (0.5 + rng.next());
+      if (attempt > retries || !isConflict(error)) throw error;
+      const longestMs = backoffMs({
+        strategy: 'exponential',
+        attempt,
+        baseMs: RETRY_BASE_MS,
+        maxMs: timeoutMs,
+      });
+      const pauseMs = withJitter(longestMs, RETRY_JITTER, rng.next());
       if (clock.monotonicMs() + pauseMs >= deadline || !(await sleep(clock, pauseMs, signal))) throw error;
     }
   }
 }
-
-/** Delay of the server's own limits. Without it a caller would see now the one error, now the other. */
-const SERVER_LATER_MS = 500;
 
 async function runOnce<T>(
   host: TransactionHost,
@@ -123,11 +135,21 @@ class Transaction {
   }
 
   async #begin(limitMs: number | undefined): Promise<void> {
-    const { readOnly = false } = this.#options;
-    const isKnown = this.#session.serverLife !== undefined;
-    const number = ['pg_current_xact_id()::text AS number', ...(isKnown ? [] : [`${SERVER_LIFE} AS life`])];
-    const ask = readOnly ? [] : number; // A lost COMMIT of a read-only transaction changes nothing.
-    const results = await this.whileOpen(this.script(beginStatements(this.#options, { limitMs, ask })));
+    const { isolation = 'read committed', readOnly = false } = this.#options;
+    const begin = `BEGIN ISOLATION LEVEL ${ISOLATION[isolation]}${readOnly ? ' READ ONLY' : ''}`;
+    const columns: string[] = [];
+    // A lost COMMIT of a read-only transaction changes nothing.
+    if (!readOnly) columns.push('pg_current_xact_id()::text AS number');
+    if (!readOnly && this.#session.serverLife === undefined) columns.push(`${SERVER_LIFE} AS life`);
+    // The server must end the transaction when this process or its network is gone. The SELECT that is sent anyway saves two statements.
+    if (limitMs !== undefined) {
+      // 0 would mean no limit. The settings are 32-bit integers.
+      const limit = Math.min(Math.max(1, Math.ceil(limitMs)), 2 ** 31 - 1);
+      for (const setting of ['statement_timeout', 'idle_in_transaction_session_timeout'])
+        columns.push(`set_config('${setting}', '${limit}', true)`);
+    }
+    const text = columns.length === 0 ? begin : `${begin}; SELECT ${columns.join(', ')}`;
+    const results = await this.whileOpen(this.script(text));
     if (readOnly) return;
     const row = results.at(-1)?.rows[0] as { number: string; life?: string };
     this.#session.serverLife ??= row.life;
@@ -173,60 +195,46 @@ class Transaction {
     this.#failure = undefined;
   }
 
+  /** Commits, unless `commitWith` has done so. */
   async commit(): Promise<void> {
-    if (this.#state === 'ENDED' && !this.#closedBy) return; // Committed with its last statement.
+    if (this.#state !== 'ENDED' || this.#closedBy) await this.#commitAfter();
+  }
+
+  commitWith(
+    sql: string,
+    values: readonly (string | null)[],
+    { name }: Pick<QueryOptions, 'name'>,
+  ): Promise<SessionResult | undefined> {
+    return this.#commitAfter((timeoutMs) => this.#session.run(sql, values, { timeoutMs, name }));
+  }
+
+  /** Sends a last statement and COMMIT together. If the statement fails, COMMIT rolls back. */
+  async #commitAfter(
+    send?: (timeoutMs: number) => Promise<SessionResult>,
+  ): Promise<SessionResult | undefined> {
     // The number of the transaction is needed to look up a lost COMMIT.
     await this.#begun;
     if (this.#closedBy) throw this.#closedBy.reason;
     this.#state = 'COMMITTING';
     this.tx.end('it was committed');
-    let answer: SessionResult | undefined;
-    try {
-      [answer] = await this.#session.script('COMMIT', { timeoutMs: this.#host.callTimeoutMs });
-    } catch (error) {
-      this.#state = 'ENDED';
-      if (endsConnection(error)) return this.#afterLostCommit(error);
-      this.#session.release();
-      throw toDatabaseError(error, 'COMMIT');
-    }
-    this.#state = 'ENDED';
-    this.#session.release();
-    if (answer?.command !== 'COMMIT') throw ERRORS.create('TX_ROLLED_BACK', {}, { cause: this.#failure });
-  }
-
-  async commitWith(
-    sql: string,
-    values: readonly (string | null)[],
-    { name }: Pick<QueryOptions, 'name'>,
-  ): Promise<SessionResult | undefined> {
-    await this.whileOpen(this.#begun);
-    this.#state = 'COMMITTING';
-    this.tx.end('it was committed');
     const { callTimeoutMs: timeoutMs } = this.#host;
-    const statement = this.#session.run(sql, values, { timeoutMs, name });
-    // If the statement breaks the transaction, COMMIT rolls back.
-    const [answer, commit] = await Promise.allSettled([
-      statement,
+    const [last, commit] = await Promise.allSettled([
+      send?.(timeoutMs),
       this.#session.script('COMMIT', { timeoutMs }),
     ]);
     this.#state = 'ENDED';
-    if (commit.status === 'rejected') {
-      if (endsConnection(commit.reason)) {
-        await this.#afterLostCommit(commit.reason);
-        return answer.status === 'fulfilled' ? answer.value : undefined;
-      }
-      this.#session.release();
-      throw toDatabaseError(commit.reason, 'COMMIT');
+    if (commit.status === 'rejected' && endsConnection(commit.reason)) {
+      await this.#afterLostCommit(commit.reason);
+      return last.status === 'fulfilled' ? last.value : undefined;
     }
     this.#session.release();
-    if (answer.status === 'rejected') {
-      const isEcho = isSqlError(answer.reason, '25P02') && this.#failure;
-      if (isEcho) throw ERRORS.create('TX_ROLLED_BACK', {}, { cause: this.#failure });
-      throw toDatabaseError(answer.reason, 'the last statement of a transaction');
+    if (commit.status === 'rejected') throw toDatabaseError(commit.reason, 'COMMIT');
+    if (last.status === 'rejected') {
+      if (this.#isEcho(last.reason)) throw this.#rolledBack();
+      throw toDatabaseError(last.reason, 'the last statement of a transaction');
     }
-    if (commit.value[0]?.command !== 'COMMIT')
-      throw ERRORS.create('TX_ROLLED_BACK', {}, { cause: this.#failure });
-    return answer.value;
+    if (commit.value[0]?.command !== 'COMMIT') throw this.#rolledBack();
+    return last.value;
   }
 
   /** Rolls back what is still open and returns the error for the caller. */
@@ -253,6 +261,15 @@ class Transaction {
     throw ERRORS.create('COMMIT_UNKNOWN', { xid: this.#xid }, { cause });
   }
 
+  /** Reports whether an error only says that an earlier statement failed, whose error the function swallowed. */
+  #isEcho(error: unknown): boolean {
+    return this.#failure !== undefined && isSqlError(error, '25P02');
+  }
+
+  #rolledBack(): Error {
+    return ERRORS.create('TX_ROLLED_BACK', {}, { cause: this.#failure });
+  }
+
   async #watched<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
       return await work;
@@ -260,9 +277,7 @@ class Transaction {
       // Read-only by option: the statement is wrong, not the server.
       const isOwnFault = this.#options.readOnly && isSqlError(thrown, '25006');
       const isAborted = signal?.aborted && thrown === signal.reason;
-      // The echo of an earlier failure that the function swallowed. Throw that one.
-      if (isSqlError(thrown, '25P02') && this.#failure)
-        throw ERRORS.create('TX_ROLLED_BACK', {}, { cause: this.#failure });
+      if (this.#isEcho(thrown)) throw this.#rolledBack();
       const isAsThrown = isOwnFault || isAborted;
       const error = isAsThrown ? thrown : toDatabaseError(thrown, 'a statement of a transaction');
       if (isAborted || (!isOwnFault && endsConnection(thrown))) this.close(error);
@@ -299,8 +314,7 @@ class Scope implements Tx {
   ): Promise<QueryResult<R>> {
     this.#requireUsable('tx.query');
     options.signal?.throwIfAborted();
-    const { rows, rowCount } = await this.#transaction.run(sql, encodeParameters(params), options);
-    return { rows: rows as readonly object[] as readonly R[], rowCount };
+    return resultOf(await this.#transaction.run(sql, encodeParameters(params), options));
   }
 
   async commitWith<R extends object = Row>(
@@ -318,7 +332,7 @@ class Scope implements Tx {
       });
     }
     const result = await this.#transaction.commitWith(sql, encodeParameters(params), options);
-    return result && { rows: result.rows as readonly object[] as readonly R[], rowCount: result.rowCount };
+    return result && resultOf(result);
   }
 
   async script(sql: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { backoffMs, withJitter } from '@millrace/foundation';
 import type pg from 'pg';
 import { ERRORS } from '../errors.js';
 import { decoderOf, quoteIdentifier } from '../values.js';
@@ -7,14 +8,6 @@ import type { ResolvedPgDatabaseOptions } from './options.js';
 /** Interval at which PostgreSQL checks that the client of a running statement is still connected. */
 const CLIENT_CHECK_MS = 1_000;
 const FIRST_RETRY_MS = 20;
-
-/** The properties of a connection that depend on its use and its server. */
-export interface ConnectionTraits {
-  /** Part of the application name. */
-  readonly role: string;
-  /** True if the server notices during a statement that its client is gone: PostgreSQL can on Linux, but not on Windows. */
-  readonly checksClient: boolean;
-}
 
 /** Loads pg at the first connection: users of PGlite need not install it. */
 export async function loadPg(): Promise<typeof pg> {
@@ -28,10 +21,12 @@ export async function loadPg(): Promise<typeof pg> {
 /**
  * Returns the configuration of a new connection. The settings travel in the start-up message: that saves a round trip, and a pooler cannot pass a
  * SET on to another client.
+ * @param checksClient - true if the server notices during a statement that its client is gone: PostgreSQL can on Linux, but not on Windows.
  */
 export function clientConfig(
   options: ResolvedPgDatabaseOptions,
-  { role, checksClient }: ConnectionTraits,
+  role: 'pool' | 'listen',
+  checksClient = false,
 ): pg.ClientConfig {
   const { url, schema, applicationName, connectTimeoutMs, callTimeoutMs, transactionTimeoutMs } = options;
   const settings: Record<string, string> = {
@@ -62,9 +57,14 @@ export function clientConfig(
 
 const escaped = (value: string) => value.replace(/[\\\s]/g, '\\$&');
 
-/** Returns the pause before the next attempt to connect: exponential, with jitter. */
-export const reconnectPauseMs = ({ reconnectMaxMs, rng }: ResolvedPgDatabaseOptions, failures: number) =>
-  Math.min(reconnectMaxMs, FIRST_RETRY_MS * 2 ** failures) * (0.5 + rng.next() / 2);
+/** Returns the pause after the given number of failed attempts to connect in a row. */
+export function reconnectPauseMs(
+  { reconnectMaxMs: maxMs, rng }: ResolvedPgDatabaseOptions,
+  attempt: number,
+): number {
+  const longestMs = backoffMs({ strategy: 'exponential', attempt, baseMs: FIRST_RETRY_MS, maxMs });
+  return withJitter(longestMs, -0.5, rng.next());
+}
 
 /**
  * Sends everything of this turn of the event loop in one write: BEGIN with the first statement, COMMIT behind the last.

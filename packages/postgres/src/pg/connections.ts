@@ -1,18 +1,20 @@
-import type { CancelTimer } from '@millrace/foundation';
 import type pg from 'pg';
+import type { QueryOptions } from '../database.js';
+import type { Session, SessionResult } from '../driver.js';
 import { ERRORS } from '../errors.js';
-import { isSqlError, kindOf, stoppedError } from '../failure.js';
-import { clientConfig, destroyClient, loadPg, reconnectPauseMs } from './client.js';
+import { endsConnection, isSqlError, kindOf, stoppedError } from '../failure.js';
+import { limited, type WaitLimits } from '../limited.js';
+import { clientConfig, destroyClient, gatherWrites, loadPg, reconnectPauseMs } from './client.js';
 import type { ResolvedPgDatabaseOptions } from './options.js';
-import { PgSession, type SessionPool } from './session.js';
 
 /**
  * The pool of pg with four additions: a deadline and signal per caller, new attempts while PostgreSQL is away, distrust of idle connections after one
  * of them was silent, and a stop that waits for nothing.
  */
 export class Connections {
-  readonly #options: ResolvedPgDatabaseOptions;
-  readonly #sessionPool: SessionPool;
+  readonly options: ResolvedPgDatabaseOptions;
+  /** By client, since a session is only one use of it. */
+  readonly serverLives = new WeakMap<pg.ClientBase, string>();
   readonly #live = new Set<pg.Client>();
   readonly #answeredAt = new WeakMap<pg.ClientBase, number>();
   readonly #waiters = new Set<(error: unknown) => void>();
@@ -22,18 +24,7 @@ export class Connections {
   #isStopped = false;
 
   constructor(options: ResolvedPgDatabaseOptions) {
-    this.#options = options;
-    const { clock, prepare } = options;
-    this.#sessionPool = {
-      clock,
-      prepare,
-      serverLives: new WeakMap(),
-      onReply: (client) => this.#answeredAt.set(client, clock.monotonicMs()),
-      onConnectionLost: (error) => {
-        // If PostgreSQL itself ended the connection, it ends the others too. Otherwise they may be dead without knowing it.
-        if (!isSqlError(error)) this.#suspectBefore = clock.monotonicMs();
-      },
-    };
+    this.options = options;
   }
 
   /**
@@ -42,7 +33,7 @@ export class Connections {
    * password or the database.
    */
   async acquire(deadline: number, signal?: AbortSignal): Promise<PgSession> {
-    const { clock } = this.#options;
+    const { clock } = this.options;
     const startedAt = clock.monotonicMs();
     let lastFailure: unknown;
     for (let failures = 0; ; ) {
@@ -53,7 +44,7 @@ export class Connections {
       try {
         const client = await this.#checkOut(leftMs, signal);
         if ((this.#answeredAt.get(client) ?? -Infinity) > this.#suspectBefore)
-          return new PgSession(client, this.#sessionPool);
+          return new PgSession(client, this);
         destroyClient(client);
         client.release(true);
         continue;
@@ -64,9 +55,21 @@ export class Connections {
         if (kindOf(error) === 'sql' && !this.#withoutClientCheck(error)) throw error;
         lastFailure = error;
       }
-      const pauseMs = reconnectPauseMs(this.#options, failures++);
-      await this.#pause(Math.min(pauseMs, deadline - clock.monotonicMs()), signal);
+      const pauseMs = Math.min(reconnectPauseMs(this.options, ++failures), deadline - clock.monotonicMs());
+      // Ends by its time limit. The checks above find out if it ended otherwise.
+      await this.#wait({ timeoutMs: pauseMs, signal, timeoutError: () => undefined }).catch(() => {});
     }
+  }
+
+  /** Notes that PostgreSQL has answered on this client. */
+  noteReply(client: pg.ClientBase): void {
+    this.#answeredAt.set(client, this.options.clock.monotonicMs());
+  }
+
+  /** Notes that a client is gone or silent. */
+  noteLoss(error: unknown): void {
+    // If PostgreSQL itself ended the connection, it ends the others too. Otherwise they may be dead without knowing it.
+    if (!isSqlError(error)) this.#suspectBefore = this.options.clock.monotonicMs();
   }
 
   /** Destroys every connection at once, those in use included. All waits and calls under way fail. */
@@ -78,58 +81,54 @@ export class Connections {
     await (await this.#pool?.catch(() => undefined))?.end();
   }
 
-  /** Has its own timer: pg's limit does not tell the wait for a free connection from the making of a new one. */
-  async #checkOut(leftMs: number, signal?: AbortSignal): Promise<pg.PoolClient> {
+  /** Has its own time limit: pg's does not tell the wait for a free connection from the making of a new one. */
+  async #checkOut(timeoutMs: number, signal?: AbortSignal): Promise<pg.PoolClient> {
     this.#pool ??= this.#makePool();
     const pool = await this.#pool;
     signal?.throwIfAborted();
     if (this.#isStopped) throw stoppedError();
-    return new Promise((resolve, reject) => {
-      let waiting = true;
-      let cancel: CancelTimer = () => {};
-      const settled = () => {
-        waiting = false;
-        cancel();
-        this.#waiters.delete(giveUp);
-        signal?.removeEventListener('abort', onAbort);
-      };
-      const giveUp = (error: unknown) => {
-        settled();
-        reject(error);
-      };
-      const onAbort = () => giveUp(signal?.reason);
-      cancel = this.#options.clock.setTimer(leftMs, () => giveUp(this.#timeout(leftMs)));
-      this.#waiters.add(giveUp);
-      signal?.addEventListener('abort', onAbort, { once: true });
-      pool.connect().then((client) => {
-        if (waiting) {
-          settled();
-          resolve(client);
-        } else client.release();
-      }, giveUp);
+    const connecting = pool.connect();
+    const limits = { timeoutMs, signal, timeoutError: () => this.#timeout(timeoutMs) };
+    return this.#wait<pg.PoolClient>(limits, connecting).catch((error: unknown) => {
+      // It may still be made.
+      connecting.then(
+        (client) => client.release(),
+        () => {},
+      );
+      throw error;
     });
+  }
+
+  /** Waits until the work ends, a limit is reached, or `stop` is called. */
+  async #wait<T>(limits: Omit<WaitLimits, 'clock'>, work?: Promise<T>): Promise<T> {
+    let giveUp = (_error: unknown) => {};
+    try {
+      return await limited({ clock: this.options.clock, ...limits }, (resolve, reject) => {
+        giveUp = reject;
+        this.#waiters.add(giveUp);
+        work?.then(resolve, reject);
+      });
+    } finally {
+      this.#waiters.delete(giveUp);
+    }
   }
 
   async #makePool(): Promise<pg.Pool> {
     const { Client, Pool } = await loadPg();
     if (this.#isStopped) throw stoppedError();
     const connections = this;
-    const { poolSize, idleTimeoutMs, clock, logger } = this.#options;
+    const { poolSize: max, idleTimeoutMs: idleTimeoutMillis, logger } = this.options;
     class TrackedClient extends Client {
       constructor() {
-        super(clientConfig(connections.#options, { role: 'pool', checksClient: connections.#checksClient }));
+        super(clientConfig(connections.options, 'pool', connections.#checksClient));
         connections.#live.add(this);
         this.once('end', () => connections.#live.delete(this));
         // The session reports the error to its user. Without a listener the error would end the process.
         this.on('error', () => {});
       }
     }
-    const pool = new Pool({
-      max: poolSize,
-      idleTimeoutMillis: idleTimeoutMs,
-      Client: TrackedClient as never,
-    });
-    pool.on('connect', (client) => this.#answeredAt.set(client, clock.monotonicMs()));
+    const pool = new Pool({ max, idleTimeoutMillis, Client: TrackedClient as never });
+    pool.on('connect', (client) => this.noteReply(client));
     pool.on('error', (error) => logger.warn({ reason: error.message }, 'Idle PostgreSQL connection lost'));
     return pool;
   }
@@ -141,26 +140,119 @@ export class Connections {
     return true;
   }
 
-  #pause(pauseMs: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        cancel();
-        this.#waiters.delete(wake);
-        signal?.removeEventListener('abort', wake);
-        resolve();
-      };
-      const cancel = this.#options.clock.setTimer(Math.max(0, pauseMs), wake);
-      this.#waiters.add(wake);
-      signal?.addEventListener('abort', wake, { once: true });
-      if (signal?.aborted) wake();
-    });
-  }
-
   #timeout(timeoutMs: number, cause?: unknown): Error {
     const { code, message } = (cause ?? {}) as { code?: string; message?: string };
     const what = cause
       ? `Connecting (${message || code})`
-      : `The wait for one of ${this.#options.poolSize} connections`;
+      : `The wait for one of ${this.options.poolSize} connections`;
     return ERRORS.create('DATABASE_TIMEOUT', { what, timeoutMs: Math.round(timeoutMs) }, { cause });
   }
+}
+
+/** A connection of the pool while one caller uses it. */
+class PgSession implements Session {
+  readonly #client: pg.PoolClient;
+  readonly #pool: Connections;
+  readonly #onEnd = () => this.#lost(new Error('Connection terminated unexpectedly'));
+  readonly #onError = (error: unknown) => this.#lost(error);
+  #lostListener: (reason: unknown) => void = () => {};
+  #inUse = true;
+  #usable = true;
+
+  constructor(client: pg.PoolClient, pool: Connections) {
+    this.#client = client;
+    this.#pool = pool;
+    client.on('end', this.#onEnd);
+    client.on('error', this.#onError);
+  }
+
+  get serverLife(): string | undefined {
+    return this.#pool.serverLives.get(this.#client);
+  }
+
+  set serverLife(life: string) {
+    this.#pool.serverLives.set(this.#client, life);
+  }
+
+  run(
+    sql: string,
+    values: readonly (string | null)[],
+    { timeoutMs, signal, name }: QueryOptions = {},
+  ): Promise<SessionResult> {
+    const statement = {
+      text: sql,
+      values: values as (string | null)[],
+      // Refuses several statements in one text, also without parameters, as PGlite does.
+      queryMode: 'extended',
+      ...(name !== undefined && this.#pool.options.prepare && { name }),
+    };
+    return this.#limited(() => this.#client.query(statement), timeoutMs, signal).then(toResult);
+  }
+
+  script(sql: string, { timeoutMs }: { readonly timeoutMs?: number | undefined } = {}) {
+    return this.#limited<pg.QueryResult | pg.QueryResult[]>(() => this.#client.query(sql), timeoutMs).then(
+      (results) => [results].flat().map(toResult),
+    );
+  }
+
+  onLost(listener: (reason: unknown) => void): void {
+    this.#lostListener = listener;
+  }
+
+  release(): void {
+    this.#end(!this.#usable);
+  }
+
+  discard(): void {
+    this.#end(true);
+  }
+
+  #limited<T>(send: () => Promise<T>, timeoutMs?: number, signal?: AbortSignal): Promise<T> {
+    const { clock } = this.#pool.options;
+    const timeoutError = () =>
+      ERRORS.create('DATABASE_TIMEOUT', { what: 'The statement', timeoutMs: Math.round(timeoutMs ?? 0) });
+    const noteFailure = (error: unknown) => {
+      if (!endsConnection(error)) return;
+      this.#usable = false;
+      this.#pool.noteLoss(error);
+    };
+    const onGiveUp = (error: unknown) => {
+      // pg's own limit would leave the statement running, and its reply to the next caller. Destroy the socket.
+      this.#usable = false;
+      destroyClient(this.#client);
+      noteFailure(error);
+    };
+    return limited({ clock, timeoutMs, signal, timeoutError, onGiveUp }, (resolve, reject) => {
+      gatherWrites(this.#client);
+      send().then(
+        (result) => {
+          this.#pool.noteReply(this.#client);
+          resolve(result);
+        },
+        (error: unknown) => {
+          noteFailure(error);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  #lost(reason: unknown): void {
+    this.#usable = false;
+    this.#lostListener(reason);
+  }
+
+  #end(isBroken: boolean): void {
+    if (!this.#inUse) return;
+    this.#inUse = false;
+    this.#lostListener = () => {};
+    this.#client.off('end', this.#onEnd);
+    this.#client.off('error', this.#onError);
+    if (isBroken) destroyClient(this.#client);
+    this.#client.release(isBroken);
+  }
+}
+
+function toResult({ rows, rowCount, command }: pg.QueryResult): SessionResult {
+  return { rows, rowCount: rowCount ?? 0, command };
 }

@@ -1,6 +1,6 @@
 import { Lifecycle, type ServiceState } from '@millrace/foundation';
 import type { Database, QueryResult, Row, SingleQueryOptions, TransactionOptions, Tx } from '../database.js';
-import type { SessionResult, TransactionHost } from '../driver.js';
+import { resultOf, type SessionResult, type TransactionHost } from '../driver.js';
 import { ERRORS } from '../errors.js';
 import { endsConnection, stoppedError, toDatabaseError } from '../failure.js';
 import { settleOutcome } from '../outcome.js';
@@ -86,8 +86,7 @@ export class PgDatabase implements Database {
     const deadline = clock.monotonicMs() + timeoutMs;
     for (;;) {
       try {
-        const { rows, rowCount } = await this.#attempt(sql, values, options, deadline);
-        return { rows: rows as readonly object[] as readonly R[], rowCount };
+        return resultOf(await this.#attempt(sql, values, options, deadline));
       } catch (error) {
         if (signal?.aborted && error === signal.reason) throw error;
         const again =

@@ -58,7 +58,7 @@ export class Listener {
   async #connect(connection: Connection): Promise<void> {
     const { Client } = await loadPg();
     if (connection !== this.#connection) return;
-    const client = new Client(clientConfig(this.#options, { role: 'listen', checksClient: false }));
+    const client = new Client(clientConfig(this.#options, 'listen'));
     client.on('error', (error) => this.#lose(connection, error));
     client.on('end', () => this.#lose(connection, 'closed'));
     client.on('notification', ({ channel, payload }) => this.#handlers.call(channel, payload ?? ''));
@@ -103,7 +103,7 @@ export class Listener {
     const { clock, logger } = this.#options;
     logger.warn({ reason: String(reason) }, 'PostgreSQL connection for LISTEN lost');
     this.#discard();
-    const pauseMs = reconnectPauseMs(this.#options, this.#failures++);
+    const pauseMs = reconnectPauseMs(this.#options, ++this.#failures);
     this.#cancelTimer = clock.setTimer(pauseMs, () => this.#open());
   }
 

@@ -4,7 +4,7 @@ import type { PGlite } from '@electric-sql/pglite';
 import { Lifecycle, MillraceError, type ServiceState } from '@millrace/foundation';
 import { ChannelHandlers } from '../channel-handlers.js';
 import type { Database, QueryResult, Row, SingleQueryOptions, TransactionOptions, Tx } from '../database.js';
-import type { TransactionHost } from '../driver.js';
+import { resultOf, type TransactionHost } from '../driver.js';
 import { ERRORS } from '../errors.js';
 import { stoppedError, toDatabaseError } from '../failure.js';
 import { runTransaction } from '../transaction.js';
@@ -92,8 +92,7 @@ export class PgliteDatabase implements Database {
     try {
       const session = await this.#acquire(clock.monotonicMs() + timeoutMs, signal);
       try {
-        const { rows, rowCount } = await session.run(sql, values, { signal });
-        return { rows: rows as readonly object[] as readonly R[], rowCount };
+        return resultOf(await session.run(sql, values, { signal }));
       } finally {
         session.release();
       }

@@ -1,9 +1,10 @@
-import type { CancelTimer } from '@millrace/foundation';
+import { type CancelTimer, type Linked, LinkedList } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
 import { stoppedError } from '../failure.js';
+import { limited } from '../limited.js';
 import type { ResolvedPgliteDatabaseOptions } from './options.js';
 
-interface Waiter {
+interface Waiter extends Linked<Waiter> {
   grant(): void;
   refuse(error: unknown): void;
 }
@@ -11,7 +12,7 @@ interface Waiter {
 /** Grants the one session of PGlite to one caller at a time, first come, first served. */
 export class SessionQueue {
   readonly #options: ResolvedPgliteDatabaseOptions;
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new LinkedList<Waiter>();
   #isTaken = false;
   #isStopped = false;
   #isSlow = false;
@@ -27,38 +28,25 @@ export class SessionQueue {
    * Waits for the session.
    * @throws DATABASE_TIMEOUT; SERVICE_STOPPED; the signal's reason.
    */
-  take(deadline: number, signal?: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    if (this.#isStopped) return Promise.reject(stoppedError());
-    if (signal?.aborted) return Promise.reject(signal.reason);
+  async take(deadline: number, signal?: AbortSignal): Promise<void> {
+    if (this.#isStopped) throw stoppedError();
+    signal?.throwIfAborted();
     if (!this.#isTaken) {
       this.#begin();
-      return Promise.resolve();
+      return;
     }
-    return new Promise((resolve, reject) => {
-      const leftMs = Math.max(0, deadline - clock.monotonicMs());
-      const settled = () => {
-        this.#waiters.delete(waiter);
-        cancel();
-        signal?.removeEventListener('abort', onAbort);
-      };
-      const waiter: Waiter = {
-        grant: () => {
-          settled();
-          resolve();
-        },
-        refuse: (error) => {
-          settled();
-          reject(error);
-        },
-      };
-      const onAbort = () => waiter.refuse(signal?.reason);
-      const cancel = clock.setTimer(leftMs, () => {
-        const what = 'The wait behind another transaction, which holds the only session,';
-        waiter.refuse(ERRORS.create('DATABASE_TIMEOUT', { what, timeoutMs: Math.round(leftMs) }));
-      });
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.#waiters.add(waiter);
+    const { clock } = this.#options;
+    const timeoutMs = Math.max(0, deadline - clock.monotonicMs());
+    const timeoutError = () => {
+      const what = 'The wait behind another transaction, which holds the only session,';
+      return ERRORS.create('DATABASE_TIMEOUT', { what, timeoutMs: Math.round(timeoutMs) });
+    };
+    let waiter: Waiter;
+    // Removed at once: a release in the same turn of the event loop must not grant the session to it.
+    const onGiveUp = () => this.#waiters.remove(waiter);
+    await limited<void>({ clock, timeoutMs, signal, timeoutError, onGiveUp }, (grant, refuse) => {
+      waiter = { grant, refuse, previous: undefined, next: undefined };
+      this.#waiters.push(waiter);
       this.#warn();
     });
   }
@@ -66,7 +54,7 @@ export class SessionQueue {
   /** Hands the session to the caller that has waited longest. */
   release(): void {
     this.#cancelWatch();
-    const [next] = this.#waiters;
+    const next = this.#waiters.shift();
     if (next) {
       this.#begin();
       next.grant();
@@ -79,7 +67,7 @@ export class SessionQueue {
   /** Refuses all waiting callers. Resolves when no caller has the session any more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    for (const waiter of [...this.#waiters]) waiter.refuse(stoppedError());
+    for (let next = this.#waiters.shift(); next; next = this.#waiters.shift()) next.refuse(stoppedError());
     if (this.#isTaken) await new Promise<void>((resolve) => (this.#onIdle = resolve));
   }
 
