@@ -65,8 +65,8 @@ export const LADDERS = {
   'packages/outbox/src':
     'model states errors options events define-dag < rules < ports < . < postgres < outbox migrate < metrics < nestjs',
   'packages/orchestrator/src': `
-    model states errors options events op-id stored-json outcome < rules < ports protection < . < memory < postgres < orchestrator
-    orchestrator-service inline-fast-path-runner < bulk < batch < metrics < nestjs`,
+    model states errors events op-id stored-json outcome < rules < ports < options protection < . <
+    routes define-routes prepared-route run-inline route-executor < memory < postgres < bulk < batch < metrics < nestjs`,
   'packages/testkit/src': '.',
   'apps/server/src': `
     errors log define-app version < config < compose < security http page docs < fleet events health metrics < bulk < outbox < chat <

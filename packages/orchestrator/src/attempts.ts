@@ -11,14 +11,18 @@ import {
 import { routeOf } from './check-command.js';
 import { ERRORS } from './errors.js';
 import type { OrchestratorEvents } from './events.js';
-import { fitOutcome } from './fit-outcome.js';
-import type { Operation, OwnedOperation, RunRef } from './model.js';
+import {
+  type Operation,
+  type OwnedOperation,
+  operationFields,
+  type RunRef,
+  type Settlement,
+} from './model.js';
 import type { OpId } from './op-id.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
 import { Outcome, type RetryOutcome } from './outcome.js';
-import type { ExecuteAnswer, Settlement } from './ports.js';
-import { endingOf, judgeOutcome } from './rules/judge-outcome.js';
-import { operationFields } from './rules/log-fields.js';
+import type { ExecuteAnswer } from './ports.js';
+import { endingOf, fitOutcome, judgeOutcome } from './rules/outcomes.js';
 import { isTerminal } from './states.js';
 
 /** Called with the progress of operations that ran here. */

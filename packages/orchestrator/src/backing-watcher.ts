@@ -1,13 +1,12 @@
 import { type Loop, loop } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
 import type { OrchestratorEvents } from './events.js';
-import { fitOutcome } from './fit-outcome.js';
 import type { Ending, RouteTraits } from './model.js';
 import type { OpId } from './op-id.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
 import { Outcome } from './outcome.js';
 import type { BackedOperation, BackingLook, BackingPort } from './ports.js';
-import { endingOf } from './rules/judge-outcome.js';
+import { endingOf, fitOutcome } from './rules/outcomes.js';
 import { isTerminal } from './states.js';
 import type { Waits } from './waits.js';
 

@@ -1,8 +1,7 @@
 import type { OrchestratorEvents } from './events.js';
-import type { Envelope } from './model.js';
+import { type Envelope, operationFields } from './model.js';
 import type { OpId } from './op-id.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
-import { operationFields } from './rules/log-fields.js';
 
 /** A call whose operation has not ended. */
 interface OpenCall {

@@ -2,17 +2,16 @@ import { hash } from 'node:crypto';
 import { bytesBeyond, encodeJson, printable } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
 import type { Command, CommandInput } from './model.js';
-import { canonicalJson } from './rules/canonical-json.js';
 import { fromStoredJson } from './stored-json.js';
 
-/** One field of a command that cannot be taken. */
+/** An invalid field of a command. */
 interface FieldProblem {
   readonly field: string;
   readonly expected: string;
   readonly given: string;
 }
 
-/** A command that can be stored. */
+/** A valid command, ready to be stored. */
 export interface CheckedCommand {
   readonly command: Command;
   /** SHA-256 of the canonical payload, in hexadecimal. */
@@ -24,7 +23,7 @@ const NAME_EXPECTED = '1 to 50 characters of A–Z, 0–9 and _';
 const BIZ_KEY_LENGTH_MAX = 100;
 const IDEM_KEY_LENGTH_MAX = 255;
 const FIELDS: readonly string[] = ['domain', 'eventType', 'bizKey', 'idemKey', 'payload'];
-// A text with a NUL or half a character cannot be kept in a database.
+// Databases cannot store a NUL or half of a surrogate pair.
 const UNSTORABLE = /\0|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
 const isName = (value: unknown): boolean => typeof value === 'string' && NAME.test(value);
@@ -32,10 +31,10 @@ const isKey = (value: unknown, max: number): boolean =>
   typeof value === 'string' && value.trim() !== '' && value.length <= max && !UNSTORABLE.test(value);
 
 /**
- * Checks a command and makes a copy that nobody else can change.
- * @param idemKey - taken when the caller gave none.
- * @param payloadBytesMax - most bytes of the payload as JSON.
- * @throws MillraceError `COMMAND_INVALID`: all problems, in `details.errors`.
+ * Validates a command and returns a frozen copy of it.
+ * @param idemKey - makes the key if the caller gave none.
+ * @param payloadBytesMax - maximum size of the payload, as JSON.
+ * @throws MillraceError `COMMAND_INVALID` with all problems in `details.errors`.
  */
 export function checkCommand(
   input: CommandInput,
@@ -68,10 +67,20 @@ export function checkCommand(
       `${Buffer.byteLength(encoded.json)} bytes`,
     );
   if (problems.length > 0 || 'reason' in encoded) throw refusal(problems);
-  // A handler sees the same on the first try as on one after a restart.
+  // A handler must get the same payload in the first attempt as in one after a restart.
   const copy = fromStoredJson(encoded.json);
   const bodyHash = hash('sha256', canonicalJson(copy), 'hex');
   return { command: Object.freeze({ domain, eventType, bizKey, idemKey: key, payload: copy }), bodyHash };
+}
+
+/** Writes a JSON value with its keys in order, so that equal bodies have equal texts. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`);
+  return `{${entries.join(',')}}`;
 }
 
 function refusal(errors: readonly FieldProblem[]) {
@@ -82,6 +91,6 @@ function refusal(errors: readonly FieldProblem[]) {
   return ERRORS.create('COMMAND_INVALID', details);
 }
 
-/** The name of the route of a command. */
+/** Returns the name of the route of a command. */
 export const routeOf = ({ domain, eventType }: Pick<Command, 'domain' | 'eventType'>): string =>
   `${domain}.${eventType}`;

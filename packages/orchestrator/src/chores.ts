@@ -1,8 +1,7 @@
 import { type Loop, loop } from '@millrace/foundation';
-import type { Operation } from './model.js';
+import { type Operation, operationFields } from './model.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
 import type { OrchestratorParts } from './parts.js';
-import { operationFields } from './rules/log-fields.js';
 
 const PRUNE_EVERY_MS = 60_000;
 const PRUNE_LIMIT = 1_000;

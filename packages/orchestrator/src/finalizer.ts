@@ -1,8 +1,7 @@
 import { type Loop, loop } from '@millrace/foundation';
-import type { Operation } from './model.js';
+import { type Operation, operationFields } from './model.js';
 import type { OpId } from './op-id.js';
 import type { OrchestratorParts } from './parts.js';
-import { operationFields } from './rules/log-fields.js';
 import { isTerminal } from './states.js';
 
 const FINALIZE_LIMIT = 100;

@@ -1,20 +1,19 @@
 import type { Envelope } from './model.js';
 import type { OpId } from './op-id.js';
 import type { Outcome } from './outcome.js';
-import { RecentMap } from './recent-map.js';
 
-/** What a route is told of an operation besides its command. */
+/** The operation that a command belongs to. */
 export type HandOverContext = Pick<Envelope, 'opId' | 'tenant' | 'traceparent'>;
 
-/** Told of the end of work behind an operation. */
+/** Called with the end of work behind an operation. */
 export type EndListener = (opId: OpId, outcome: Outcome) => void;
 
-/** How many operations are remembered; the ends of those forgotten are found by looking. */
+/** Maximum number of remembered operations. The watcher finds the ends of forgotten ones. */
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Operations that this process has handed over, and who wants to hear of their ends. Ends of all other work are passed over: whoever may use
- * the other part directly, of any tenant, must not end an operation by giving work the name of one.
+ * The operations that this process has handed over to another part, and the listeners to their ends. The ends of all
+ * other work are ignored: a caller who uses the other part directly must not end an operation by giving work its name.
  */
 export class HandedOver {
   readonly #refs = new RecentMap<OpId, string>(REMEMBERED_MAX);
@@ -22,22 +21,22 @@ export class HandedOver {
   readonly #subscribe: () => () => void;
   #unsubscribe: (() => void) | undefined;
 
-  /** @param subscribe - begins to listen to the other part; gives a function that ends it. Called while somebody wants to hear of ends. */
+  /** @param subscribe - listens to the other part and returns a function that ends it. Called for the first listener. */
   constructor(subscribe: () => () => void) {
     this.#subscribe = subscribe;
   }
 
-  /** Remembers an operation; before it is handed over, since its work may end before the answer is here. */
+  /** Remembers an operation. Call it before the hand-over, because the work may end before the reply arrives. */
   remember(opId: OpId, ref: string): void {
     if (this.#listeners.size > 0) this.#refs.set(opId, ref);
   }
 
-  /** It was not handed over. */
+  /** Forgets an operation whose hand-over failed. */
   forget(opId: OpId): void {
     this.#refs.delete(opId);
   }
 
-  /** The operation behind which some work stands; it is forgotten with that. */
+  /** Returns the operation behind which this work stands, and forgets it. */
   take(opId: string, ref: string): OpId | undefined {
     const known = opId as OpId;
     if (this.#refs.get(known) !== ref) return undefined;
@@ -45,10 +44,7 @@ export class HandedOver {
     return known;
   }
 
-  /**
-   * Listens to ends.
-   * @returns a function that ends it.
-   */
+  /** Adds a listener. Returns a function that removes it. */
   listen(listener: EndListener): () => void {
     this.#listeners.add(listener);
     this.#unsubscribe ??= this.#subscribe();
@@ -61,8 +57,29 @@ export class HandedOver {
     };
   }
 
-  /** Tells everybody who listens. */
+  /** Calls all listeners. */
   tell(opId: OpId, outcome: Outcome): void {
     for (const listener of [...this.#listeners]) listener(opId, outcome);
+  }
+}
+
+/** A Map that drops the entry set longest ago when it has more than `entriesMax`. */
+export class RecentMap<K, V> extends Map<K, V> {
+  readonly #entriesMax: number;
+
+  constructor(entriesMax: number) {
+    super();
+    this.#entriesMax = entriesMax;
+  }
+
+  /** Sets an entry, which becomes the latest one. */
+  override set(key: K, value: V): this {
+    super.delete(key);
+    super.set(key, value);
+    if (this.size > this.#entriesMax) {
+      const [oldest] = this.keys();
+      super.delete(oldest as K);
+    }
+    return this;
   }
 }

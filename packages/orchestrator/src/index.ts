@@ -15,6 +15,7 @@ export {
   type CommandInput,
   type Ending,
   Envelope,
+  type NewOperation,
   type OnLost,
   type Operation,
   type OperationFilter,
@@ -22,9 +23,9 @@ export {
   type Page,
   type RouteTraits,
   type RunRef,
+  type Settlement,
 } from './model.js';
 export { OpId } from './op-id.js';
-export { OperationHandle } from './operation-handle.js';
 export { type Estimate, type OperationPageRequest, Operations, type TenantScope } from './operations.js';
 export {
   ORCHESTRATOR_DEFAULTS,
@@ -36,7 +37,7 @@ export {
   type TryOptions,
   type WorkerOptions,
 } from './options.js';
-export type { Orchestrator, SubmitOptions } from './orchestrator.js';
+export { OperationHandle, type Orchestrator, type SubmitOptions } from './orchestrator.js';
 export { OrchestratorService } from './orchestrator-service.js';
 export { type FailOutcome, type OkOutcome, Outcome, type RetryOutcome } from './outcome.js';
 export type {
@@ -49,7 +50,6 @@ export type {
   ClaimRequest,
   ExecuteAnswer,
   Executor,
-  NewOperation,
   Notices,
   OpenCounts,
   OperationCounts,
@@ -61,7 +61,6 @@ export type {
   Runs,
   SettleAnswer,
   SettledListener,
-  Settlement,
   Views,
 } from './ports.js';
 export type {

@@ -10,14 +10,20 @@ import {
 import { BudgetWatch } from './budget-watch.js';
 import { type CheckedCommand, checkCommand, routeOf } from './check-command.js';
 import { ERRORS } from './errors.js';
-import { type Command, type CommandInput, Envelope, type Operation, type RouteTraits } from './model.js';
+import {
+  type Command,
+  type CommandInput,
+  Envelope,
+  type NewOperation,
+  type Operation,
+  operationFields,
+  type RouteTraits,
+} from './model.js';
 import { OpId } from './op-id.js';
-import { OperationHandle } from './operation-handle.js';
 import type { OrchestratorOptions, ResolvedOrchestratorOptions } from './options.js';
-import type { Orchestrator, SubmitOptions } from './orchestrator.js';
+import { OperationHandle, type Orchestrator, type SubmitOptions } from './orchestrator.js';
 import { type OrchestratorParts, openParts } from './parts.js';
-import type { AcceptAnswer, NewOperation } from './ports.js';
-import { operationFields } from './rules/log-fields.js';
+import type { AcceptAnswer } from './ports.js';
 import { isTerminal } from './states.js';
 
 const TENANT = /^[A-Za-z0-9._:-]{0,128}$/;

@@ -1,6 +1,6 @@
-import { type Clock, NO_TENANT, systemClock } from '@millrace/foundation';
+import { type Clock, NO_TENANT, systemClock, traceIdOf } from '@millrace/foundation';
 import type { OpId } from './op-id.js';
-import type { Outcome } from './outcome.js';
+import type { Outcome, RetryOutcome } from './outcome.js';
 import type { FinalState, OperationState } from './states.js';
 
 /** What somebody wants done; `P` is what its payload is taken for. */
@@ -129,6 +129,32 @@ export interface Ending {
   readonly deadLetter: boolean;
 }
 
+/** A new operation, which its store keeps as PENDING and owned. */
+export interface NewOperation {
+  readonly envelope: Envelope;
+  readonly traits: RouteTraits;
+  /** SHA-256 of the canonical payload, in hexadecimal. */
+  readonly bodyHash: string;
+  readonly owner: string;
+  readonly leaseMs: number;
+  /** Time for which the idempotency key is kept. */
+  readonly keyTtlMs: number;
+}
+
+/** The result of an attempt, as it is written to the store. */
+export type Settlement =
+  | ({ readonly kind: 'final' } & Ending)
+  /** The operation waits without an owner. `refused`: no attempt began, so none is counted. */
+  | {
+      readonly kind: 'retry';
+      readonly outcome: RetryOutcome;
+      readonly delayMs: number;
+      readonly refused: boolean;
+    }
+  | { readonly kind: 'backed'; readonly backing: Backing }
+  /** Released by an instance that stops: due at once, and the attempt is not counted. */
+  | { readonly kind: 'released' };
+
 /** A part of a list; ask again with `cursor` until there is none. */
 export interface Page<T> {
   readonly items: readonly T[];
@@ -144,4 +170,16 @@ export interface OperationFilter {
   readonly state?: OperationState | undefined;
   /** Only dead letters. */
   readonly deadLetter?: boolean | undefined;
+}
+
+/** The fields of every log line about an operation. Without a trace there is no `traceId`. */
+export interface OperationFields {
+  readonly opId: OpId;
+  readonly traceId?: string;
+}
+
+/** Returns the fields with which log lines about an operation begin. */
+export function operationFields(of: Pick<Envelope, 'opId' | 'traceparent'>): OperationFields {
+  const traceId = traceIdOf(of.traceparent);
+  return traceId === undefined ? { opId: of.opId } : { opId: of.opId, traceId };
 }

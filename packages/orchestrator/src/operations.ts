@@ -2,12 +2,11 @@ import { integerOption, resolveOptions, textOption } from '@millrace/foundation'
 import { routeOf } from './check-command.js';
 import { ERRORS } from './errors.js';
 import type { Finalizer } from './finalizer.js';
-import type { Operation, OperationFilter, Page } from './model.js';
+import { type Operation, type OperationFilter, operationFields, type Page } from './model.js';
 import { OpId } from './op-id.js';
 import { Outcome } from './outcome.js';
 import type { OrchestratorParts } from './parts.js';
 import type { OpenCounts, OperationCounts } from './ports.js';
-import { operationFields } from './rules/log-fields.js';
 import { foretellMs, type RouteDurations, withDuration } from './rules/route-durations.js';
 import { isTerminal } from './states.js';
 

@@ -11,10 +11,9 @@ import type { OrchestratorEvents } from './events.js';
 import { Finalizer } from './finalizer.js';
 import { InlineFastPathRunner } from './inline-fast-path-runner.js';
 import type { CommandInput } from './model.js';
-import type { OperationHandle } from './operation-handle.js';
 import { Operations } from './operations.js';
 import type { OrchestratorOptions, ResolvedOrchestratorOptions } from './options.js';
-import type { Orchestrator, SubmitOptions } from './orchestrator.js';
+import type { OperationHandle, Orchestrator, SubmitOptions } from './orchestrator.js';
 import { type OrchestratorParts, openParts } from './parts.js';
 import { QueueWorkerRunner } from './queue-worker-runner.js';
 

@@ -4,12 +4,14 @@ import type {
   Command,
   Ending,
   Envelope,
+  NewOperation,
   Operation,
   OperationFilter,
   OwnedOperation,
   Page,
   RouteTraits,
   RunRef,
+  Settlement,
 } from './model.js';
 import type { OpId } from './op-id.js';
 import type { FailOutcome, Outcome, RetryOutcome } from './outcome.js';
@@ -94,18 +96,6 @@ export interface BackingPort {
 
 // ── The store: what is known of operations ───────────────────────────────────────────────────────────────────
 
-/** An operation to be stored: PENDING, and owned at once. */
-export interface NewOperation {
-  readonly envelope: Envelope;
-  readonly traits: RouteTraits;
-  /** SHA-256 of the canonical payload, in hexadecimal. */
-  readonly bodyHash: string;
-  readonly owner: string;
-  readonly leaseMs: number;
-  /** So long the idempotency key is kept. */
-  readonly keyTtlMs: number;
-}
-
 /** What came of `accept`. */
 export type AcceptAnswer =
   | { readonly kind: 'accepted'; readonly token: number }
@@ -113,20 +103,6 @@ export type AcceptAnswer =
   | { readonly kind: 'known'; readonly operation: Operation }
   /** The key has an operation with another body. */
   | { readonly kind: 'conflict'; readonly opId: OpId };
-
-/** What comes of a try. */
-export type Settlement =
-  | ({ readonly kind: 'final' } & Ending)
-  /** Waits without an owner; `refused`: no try began, so none is counted. */
-  | {
-      readonly kind: 'retry';
-      readonly outcome: RetryOutcome;
-      readonly delayMs: number;
-      readonly refused: boolean;
-    }
-  | { readonly kind: 'backed'; readonly backing: Backing }
-  /** Given back by an instance that ends: due at once, the try is not counted. */
-  | { readonly kind: 'released' };
 
 /** What came of a settlement. */
 export type SettleAnswer =

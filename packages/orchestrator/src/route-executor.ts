@@ -22,7 +22,7 @@ import type { Attempt, BackingPort, ExecuteAnswer, Executor, Refusal, SettledLis
 import { PreparedRoute } from './prepared-route.js';
 import type { Permit, ProtectionState } from './protection/protection.js';
 import type { BackingAdapter, Routes } from './routes.js';
-import { outcomeOfError } from './rules/outcome-of-error.js';
+import { outcomeOfError } from './rules/outcomes.js';
 import { type InlineTry, RunInline } from './run-inline.js';
 import type { OperationState } from './states.js';
 

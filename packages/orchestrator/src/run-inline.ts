@@ -1,12 +1,11 @@
 import { type Logger, toWorkError } from '@millrace/foundation';
-import type { Envelope } from './model.js';
+import { type Envelope, operationFields } from './model.js';
 import { Outcome } from './outcome.js';
 import type { Attempt } from './ports.js';
 import type { PreparedRoute } from './prepared-route.js';
 import type { Permit } from './protection/protection.js';
 import type { InlineContext } from './routes.js';
-import { operationFields } from './rules/log-fields.js';
-import { outcomeOfError } from './rules/outcome-of-error.js';
+import { outcomeOfError } from './rules/outcomes.js';
 
 /** One try of an inline route. */
 export interface InlineTry {

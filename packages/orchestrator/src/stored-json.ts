@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import parse from 'secure-json-parse';
 import { ERRORS } from './errors.js';
-import type { Ending } from './model.js';
+import type { Ending, Settlement } from './model.js';
 import { Outcome } from './outcome.js';
-import type { Settlement } from './ports.js';
 
 /**
  * What a store keeps of a value. JSON text and no `json` column: PostgreSQL refuses NUL characters and deep nesting there.

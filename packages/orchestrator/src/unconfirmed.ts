@@ -1,9 +1,8 @@
 import type { CancelTimer } from '@millrace/foundation';
 import type { Attempts } from './attempts.js';
-import type { Envelope, RouteTraits } from './model.js';
+import { type Envelope, operationFields, type RouteTraits } from './model.js';
 import type { OpId } from './op-id.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
-import { operationFields } from './rules/log-fields.js';
 import { FIRST_TOKEN } from './rules/operation-record.js';
 
 /** A command whose acceptance nobody has confirmed. */

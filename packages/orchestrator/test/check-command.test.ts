@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkCommand } from '../src/check-command.js';
-import { canonicalJson } from '../src/rules/canonical-json.js';
+import { canonicalJson, checkCommand } from '../src/check-command.js';
 
 const GOOD = { domain: 'ORDER', eventType: 'PLACE_2', bizKey: 'b', idemKey: 'k', payload: { a: [1] } };
 const check = (change: object, max = 1_048_576) =>

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { HandedOver } from '../src/handed-over.js';
+import { HandedOver, RecentMap } from '../src/handed-over.js';
 import { OpId, Outcome } from '../src/index.js';
-import { RecentMap } from '../src/recent-map.js';
 
 const opIdOf = (number: number) => OpId.of(`01980000-0000-7000-8000-${String(number).padStart(12, '0')}`);
 

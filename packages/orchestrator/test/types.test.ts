@@ -3,7 +3,7 @@ import { ManualClock } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { Envelope } from '../src/model.js';
 import { OpId } from '../src/op-id.js';
-import { OperationHandle } from '../src/operation-handle.js';
+import { OperationHandle } from '../src/orchestrator.js';
 import { Outcome } from '../src/outcome.js';
 import { isTerminal, OPERATION_STATES, StateTransition } from '../src/states.js';
 

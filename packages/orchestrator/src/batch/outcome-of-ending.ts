@@ -2,7 +2,7 @@ import type { BatchEnding } from '@millrace/outbox';
 import { ERRORS } from '../errors.js';
 import type { Backing } from '../model.js';
 import { Outcome } from '../outcome.js';
-import { outcomeOrReference, referenceOutcome } from '../rules/outcome-or-reference.js';
+import { outcomeOrReference, referenceOutcome } from '../rules/outcomes.js';
 
 /** What a batch is to its operation. */
 export const backingOf = (batchId: string): Backing => ({ kind: 'batch', ref: batchId });

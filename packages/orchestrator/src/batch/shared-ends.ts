@@ -1,12 +1,12 @@
 import type { Batch, Outbox } from '@millrace/outbox';
 import type { Tx } from '@millrace/postgres';
 import { routeOf } from '../check-command.js';
+import { RecentMap } from '../handed-over.js';
 import type { Operation } from '../model.js';
 import { OpId } from '../op-id.js';
 import type { Outcome } from '../outcome.js';
 import type { OperationStore } from '../ports.js';
-import { RecentMap } from '../recent-map.js';
-import { endingOf } from '../rules/judge-outcome.js';
+import { endingOf } from '../rules/outcomes.js';
 import { outcomeOfEnding, readBytesMax } from './outcome-of-ending.js';
 
 /** What ends operations together with their batches. */

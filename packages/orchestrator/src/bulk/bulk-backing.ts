@@ -2,17 +2,20 @@ import {
   ERRORS as BULK_ERRORS,
   type BulkActionService,
   type GroupEvent,
+  type GroupResult,
   hasEnded,
 } from '@millrace/bulk-action';
 import { routeOf } from '../check-command.js';
+import { ERRORS } from '../errors.js';
 import { type EndListener, HandedOver } from '../handed-over.js';
 import type { Backing, Envelope } from '../model.js';
 import type { OpId } from '../op-id.js';
 import { ORCHESTRATOR_DEFAULTS } from '../options.js';
+import { Outcome } from '../outcome.js';
 import type { BackedOperation, BackingLook, RoutedOperation } from '../ports.js';
 import type { BackedRoute, BackingAdapter } from '../routes.js';
+import { outcomeOrReference } from '../rules/outcomes.js';
 import { type BulkDefinition, checkBulkRoute, checkedJobs } from './bulk-route.js';
-import { outcomeOfResult } from './outcome-of-result.js';
 
 /** What a BulkBacking takes from outside. */
 export interface BulkBackingOptions {
@@ -145,4 +148,17 @@ export class BulkBacking implements BackingAdapter {
       })
       .catch(() => {});
   }
+}
+
+/**
+ * Returns the outcome of an operation whose group has ended.
+ * @param bytesMax - maximum size of a result that is stored with its operation.
+ */
+function outcomeOfResult(result: GroupResult, backing: Backing, bytesMax: number): Outcome {
+  const { status, total, success, failed, cancelled } = result;
+  if (status === 'COMPLETED') return outcomeOrReference(result, backing, bytesMax);
+  const cause = { groupId: result.groupId, total, success, failed, cancelled };
+  if (status === 'CANCELLED') return Outcome.fail('CANCELLED', ERRORS.create('CANCELLED', {}).message, cause);
+  const { message } = ERRORS.create('GROUP_FAILED', { group: result.groupId, reason: result.code ?? status });
+  return Outcome.fail(result.code ?? 'GROUP_FAILED', result.message ?? message, cause);
 }

@@ -6,7 +6,7 @@ import type { BackedOperation, CancelAnswer, Reaped, Repairs, SettleAnswer } fro
 import { isWaited, type OperationRecord, toOperation } from '../rules/operation-record.js';
 import { clampTimes } from '../rules/own-operation.js';
 import { cancel, dropBacking, endBacked, finalize, reap } from '../rules/repair-operation.js';
-import { writtenSettlement } from '../rules/written-settlement.js';
+import { writtenSettlement } from '../rules/settle-operation.js';
 import { toOutcomeText } from '../stored-json.js';
 import type { OperationTable } from './operation-table.js';
 import { settleAnswer } from './runs.js';

@@ -1,8 +1,8 @@
 import type { Clock } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
-import type { OwnedOperation, RunRef } from '../model.js';
+import type { NewOperation, OwnedOperation, RunRef, Settlement } from '../model.js';
 import type { OpId } from '../op-id.js';
-import type { AcceptAnswer, ClaimRequest, NewOperation, Runs, SettleAnswer, Settlement } from '../ports.js';
+import type { AcceptAnswer, ClaimRequest, Runs, SettleAnswer } from '../ports.js';
 import {
   FIRST_TOKEN,
   isWaited,
@@ -12,8 +12,7 @@ import {
   toOwned,
 } from '../rules/operation-record.js';
 import { begin, claim, extendLease, isOwnedBy, isSameRequest, judgeKey } from '../rules/own-operation.js';
-import { settle } from '../rules/settle-operation.js';
-import { writtenSettlement } from '../rules/written-settlement.js';
+import { settle, writtenSettlement } from '../rules/settle-operation.js';
 import type { OperationTable } from './operation-table.js';
 
 /** What a change of one operation answers. */

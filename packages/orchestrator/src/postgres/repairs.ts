@@ -4,7 +4,7 @@ import type { OpId } from '../op-id.js';
 import type { FailOutcome } from '../outcome.js';
 import type { BackedOperation, CancelAnswer, Reaped, Repairs, SettleAnswer } from '../ports.js';
 import { LOST_TEXTS } from '../rules/repair-operation.js';
-import { writtenSettlement } from '../rules/written-settlement.js';
+import { writtenSettlement } from '../rules/settle-operation.js';
 import { toOutcomeText } from '../stored-json.js';
 import { type OperationRow, rowToOperation, type SettledRow, toSettleAnswer } from './rows.js';
 import type { StatementCalls } from './statement-calls.js';

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, TIMED_OUT, withDeadline } from '@millrace/foundation';
 import { ERRORS as DATABASE_ERRORS } from '@millrace/postgres';
-import type { OwnedOperation, RunRef } from '../model.js';
+import type { NewOperation, OwnedOperation, RunRef, Settlement } from '../model.js';
 import type { OpId } from '../op-id.js';
-import type { AcceptAnswer, ClaimRequest, NewOperation, Runs, SettleAnswer, Settlement } from '../ports.js';
+import type { AcceptAnswer, ClaimRequest, Runs, SettleAnswer } from '../ports.js';
 import { FIRST_TOKEN } from '../rules/operation-record.js';
-import type { WrittenSettlement } from '../rules/settle-operation.js';
-import { writtenSettlement } from '../rules/written-settlement.js';
+import { type WrittenSettlement, writtenSettlement } from '../rules/settle-operation.js';
 import { boundedDelayMs, toStoredJson } from '../stored-json.js';
 import { GroupedCalls } from './grouped-calls.js';
 import {

@@ -4,24 +4,34 @@ import {
   isSqlError,
   type QueryResult,
   type SqlParameter,
+  StatementFiles,
   type Tx,
 } from '@millrace/postgres';
-import type { Statements } from './statements.js';
 
-/** Everybody locks in one order, so that others are seldom in the way even once. */
+const VERBS = new URL('../../sql/verbs/', import.meta.url);
+
+/** The statements of `sql/verbs`, for the schema of one store. */
+export class Statements extends StatementFiles {
+  /** @throws MillraceError `IDENTIFIER_INVALID`. */
+  constructor(schema: string) {
+    super({ part: 'orchestrator', folder: VERBS, schema });
+  }
+}
+
+/** All statements lock rows in one order, so even one conflict is rare. */
 const CONFLICTS_MAX = 5;
 
 const isConflict = (error: unknown): boolean => isSqlError(error, '40001') || isSqlError(error, '40P01');
 
-/** How a statement is called. */
+/** Options of a call. */
 export interface CallOptions {
-  /** Runs it in this transaction, and nowhere else: an embedded database has no other connection. */
+  /** Runs the statement in this transaction only. An embedded database has no other connection. */
   readonly tx?: Tx | undefined;
-  /** Whether it is prepared (true); not where the best plan depends on what is given. */
+  /** Prepares the statement (true). false if its best plan depends on the parameters. */
   readonly prepared?: boolean | undefined;
 }
 
-/** Calls the statements of a store. Each of them may run twice: a lost reply is repeated, and so is what others were in the way of. */
+/** Calls the statements of a store. Each may run twice, because it is repeated after a lost reply and after a conflict. */
 export class StatementCalls {
   readonly #database: Database;
   readonly #statements: Statements;
@@ -32,8 +42,7 @@ export class StatementCalls {
   }
 
   /**
-   * Calls a statement.
-   * @returns its rows.
+   * Calls a statement and returns its rows.
    * @throws MillraceError `BACKEND_UNAVAILABLE`, `PARAMETER_INVALID` and the others of `Queryable.query`.
    */
   async rows<R extends object>(
@@ -44,7 +53,7 @@ export class StatementCalls {
     return (await this.query<R>(verb, params, options)).rows;
   }
 
-  /** The same with the count of rows. */
+  /** Calls a statement and returns its rows and their count. */
   async query<R extends object>(
     verb: string,
     params: readonly SqlParameter[],
@@ -58,7 +67,7 @@ export class StatementCalls {
         return await this.#database.query<R>(sql, params, { ...prepare, repeatable: true });
       } catch (error) {
         if (!isConflict(error)) throw error;
-        const reason = 'others were in the way again and again';
+        const reason = `${CONFLICTS_MAX} attempts conflicted with other transactions`;
         if (conflicts === CONFLICTS_MAX)
           throw DATABASE_ERRORS.create('BACKEND_UNAVAILABLE', { operation: verb, reason }, { cause: error });
       }

@@ -15,8 +15,7 @@ import { DEFAULT_SCHEMA, requireOrchestratorMigrated } from './migrate.js';
 import { PostgresNotices } from './notices.js';
 import { PostgresRepairs } from './repairs.js';
 import { PostgresRuns } from './runs.js';
-import { StatementCalls } from './statement-calls.js';
-import { Statements } from './statements.js';
+import { StatementCalls, Statements } from './statement-calls.js';
 import { PostgresViews } from './views.js';
 
 /** What a PostgreSQL store works with. */

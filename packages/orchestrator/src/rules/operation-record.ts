@@ -1,6 +1,5 @@
-import type { Backing, Operation, OwnedOperation, RouteTraits } from '../model.js';
+import type { Backing, NewOperation, Operation, OwnedOperation, RouteTraits } from '../model.js';
 import type { OpId } from '../op-id.js';
-import type { NewOperation } from '../ports.js';
 import type { OperationState } from '../states.js';
 import { fromOutcomeText, fromStoredJson, toStoredJson } from '../stored-json.js';
 

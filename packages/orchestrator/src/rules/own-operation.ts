@@ -1,4 +1,4 @@
-import type { NewOperation } from '../ports.js';
+import type { NewOperation } from '../model.js';
 import { NO_PLACE, type OperationRecord } from './operation-record.js';
 
 /**

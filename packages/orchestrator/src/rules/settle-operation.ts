@@ -1,19 +1,34 @@
-import type { Settlement } from '../ports.js';
+import type { Settlement } from '../model.js';
 import { type FinalState, StateTransition } from '../states.js';
-import { boundedDelayMs } from '../stored-json.js';
+import { boundedDelayMs, settlementMark, toEndingText, toOutcomeText } from '../stored-json.js';
 import { NO_PLACE, type OperationRecord } from './operation-record.js';
 import { begin, isOwnedBy } from './own-operation.js';
 
-/** A settlement as a store writes it. */
+/** A settlement in the form in which stores write it. */
 export interface WrittenSettlement {
   readonly settlement: Settlement;
-  /** Of its outcome, if it has one. */
+  /** Text of its outcome, if it has one. */
   readonly outcomeText: string | undefined;
   /** See `settlementMark`. */
   readonly mark: string;
 }
 
-/** An end as a store writes it. */
+/**
+ * Prepares a settlement for a store.
+ * @param by - the token of the attempt, or `backing` for the end of the work behind an operation.
+ * @throws MillraceError `OUTCOME_INVALID`.
+ */
+export function writtenSettlement(by: number | 'backing', settlement: Settlement): WrittenSettlement {
+  const outcomeText =
+    settlement.kind === 'final'
+      ? toEndingText(settlement)
+      : settlement.kind === 'retry'
+        ? toOutcomeText(settlement.outcome)
+        : undefined;
+  return { settlement, outcomeText, mark: settlementMark(by, settlement, outcomeText) };
+}
+
+/** An end in the form in which stores write it. */
 export interface WrittenEnding {
   readonly state: FinalState;
   readonly outcomeText: string | undefined;
@@ -21,7 +36,7 @@ export interface WrittenEnding {
 }
 
 /**
- * Ends an operation. What has not started passes through IN_PROGRESS; an outcome written ahead stands.
+ * Ends an operation. A PENDING one passes through IN_PROGRESS. An outcome written ahead stands.
  * @param record - not ended.
  * @throws MillraceError `TRANSITION_INVALID` for one that has ended.
  */
@@ -34,13 +49,12 @@ export function end(record: OperationRecord, ending: WrittenEnding, now: number)
   return { ...begun, ...NO_PLACE, state, outcomeText, deadLetter, updatedAt: now, endedAt: now };
 }
 
-/** How a cancelled operation ends. */
+/** The end of a cancelled operation. */
 export const CANCELLED = Object.freeze({ state: 'FAILED', deadLetter: false } as const);
 
 /**
- * Writes what came of a try. With an outcome written ahead nothing more is tried: the Finalizer ends it, or this settlement does.
- * @param record - if there is one.
- * @returns the record as it becomes; the same when this very settlement was written before; undefined when it is refused.
+ * Settles an attempt. With an outcome written ahead there is no other attempt: the Finalizer or this settlement ends it.
+ * @returns the new record, the same one if this settlement is already written, or undefined if it is rejected.
  */
 export function settle(
   record: OperationRecord | undefined,
@@ -66,7 +80,7 @@ export function settle(
 }
 
 /**
- * Lets an operation wait for its next try; one with an outcome written ahead gets none.
+ * Lets an operation wait for its next attempt. One with an outcome written ahead gets none.
  * @param record - without an owner.
  */
 export const waiting = (record: OperationRecord, delayMs: number, now: number): OperationRecord =>

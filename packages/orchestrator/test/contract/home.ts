@@ -3,14 +3,16 @@ import type { Tx } from '@millrace/postgres';
 import { ManualClock } from '@millrace/testkit';
 import {
   Envelope,
+  type NewOperation,
   type Operation,
   type OwnedOperation,
   type RouteTraits,
   type RunRef,
+  type Settlement,
 } from '../../src/model.js';
 import { OpId } from '../../src/op-id.js';
 import { type FailOutcome, Outcome } from '../../src/outcome.js';
-import type { AcceptAnswer, NewOperation, OperationStore, Settlement } from '../../src/ports.js';
+import type { AcceptAnswer, OperationStore } from '../../src/ports.js';
 
 /** A store whose time stands still until the test moves it. */
 export interface OpenStore {

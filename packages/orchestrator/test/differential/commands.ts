@@ -1,7 +1,13 @@
 import type { Rng } from '@millrace/foundation';
-import { Envelope, type OperationFilter, type RunRef } from '../../src/model.js';
+import {
+  Envelope,
+  type NewOperation,
+  type OperationFilter,
+  type RunRef,
+  type Settlement,
+} from '../../src/model.js';
 import type { OpId } from '../../src/op-id.js';
-import type { NewOperation, OperationStore, Settlement } from '../../src/ports.js';
+import type { OperationStore } from '../../src/ports.js';
 import { OPERATION_STATES } from '../../src/states.js';
 import { BACKED, CANCELLED, FAIL, OK, REFUSED, RELEASED, RETRY } from '../contract/home.js';
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { CommandInput } from '../../src/model.js';
-import type { OperationHandle } from '../../src/operation-handle.js';
+import type { OperationHandle } from '../../src/orchestrator.js';
 import { SCHEMA } from '../open-store.js';
 
 const PROGRAM = fileURLToPath(new URL('./fixtures/instance.mjs', import.meta.url));

@@ -1,9 +1,8 @@
 import { readdirSync } from 'node:fs';
-import type { TcpProxy } from '@millrace/testkit';
-import { latch } from '@millrace/testkit';
+import { latch, type TcpProxy } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpId } from '../../src/op-id.js';
-import { Statements } from '../../src/postgres/statements.js';
+import { Statements } from '../../src/postgres/statement-calls.js';
 import { BACKED, CANCELLED, type Home, KEY_TTL_MS, LEASE_MS, OK, RELEASED, RETRY } from '../contract/home.js';
 import { SCHEMA } from '../open-store.js';
 import { openWorld, type World } from './world.js';

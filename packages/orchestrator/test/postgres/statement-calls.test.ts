@@ -1,7 +1,6 @@
 import type { Database, QueryResult } from '@millrace/postgres';
 import { describe, expect, it } from 'vitest';
-import { StatementCalls } from '../../src/postgres/statement-calls.js';
-import { Statements } from '../../src/postgres/statements.js';
+import { StatementCalls, Statements } from '../../src/postgres/statement-calls.js';
 import { PostgresOperationStore } from '../../src/postgres/store.js';
 
 const NONE: QueryResult<never> = { rows: [], rowCount: 0 };

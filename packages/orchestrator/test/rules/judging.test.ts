@@ -2,12 +2,10 @@ import { type Rng, seededRng, silentLogger } from '@millrace/foundation';
 import { ManualClock } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { inline } from '../../src/define-routes.js';
-import { fitOutcome } from '../../src/fit-outcome.js';
 import { TRY_DEFAULTS } from '../../src/options.js';
 import { Outcome } from '../../src/outcome.js';
 import { PreparedRoute } from '../../src/prepared-route.js';
-import { judgeOutcome } from '../../src/rules/judge-outcome.js';
-import { outcomeOfError } from '../../src/rules/outcome-of-error.js';
+import { fitOutcome, judgeOutcome, outcomeOfError } from '../../src/rules/outcomes.js';
 import { foretellMs, type RouteDurations, withDuration } from '../../src/rules/route-durations.js';
 
 const RETRY = Outcome.retry({ reason: 'LATER', attemptCount: 2, nextRetryAfterMs: 70 });

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Envelope } from '../../src/model.js';
+import { Envelope, type NewOperation, type Settlement } from '../../src/model.js';
 import type { OpId } from '../../src/op-id.js';
-import type { NewOperation, Settlement } from '../../src/ports.js';
 import { newRecord, type OperationRecord, toOperation } from '../../src/rules/operation-record.js';
 import {
   begin,
@@ -14,8 +13,7 @@ import {
   noteWait,
 } from '../../src/rules/own-operation.js';
 import { cancel, dropBacking, endBacked, finalize, reap } from '../../src/rules/repair-operation.js';
-import { end, settle } from '../../src/rules/settle-operation.js';
-import { writtenSettlement } from '../../src/rules/written-settlement.js';
+import { end, settle, writtenSettlement } from '../../src/rules/settle-operation.js';
 import { isTerminal, StateTransition } from '../../src/states.js';
 import { toOutcomeText } from '../../src/stored-json.js';
 import { BACKED, CANCELLED, FAIL, OK, REFUSED, RELEASED, RETRY } from '../contract/home.js';
