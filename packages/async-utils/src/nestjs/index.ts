@@ -12,6 +12,7 @@ export {
   Retryable,
   Timeout,
 } from './decorators.js';
+export { RetryInterceptor, TimeoutInterceptor } from './interceptors.js';
 export { AsyncUtilsModule } from './module.js';
 export {
   ASYNC_UTILS_CONFIG,
@@ -23,5 +24,3 @@ export {
   type MethodLimitOptions,
   type MethodTimeoutOptions,
 } from './options.js';
-export { RetryInterceptor } from './retry-interceptor.js';
-export { TimeoutInterceptor } from './timeout-interceptor.js';
