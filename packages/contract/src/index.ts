@@ -121,7 +121,7 @@ export {
   SubmitRequest,
 } from './operations.js';
 export { PAGE_ROUTES, type PageRouteId } from './page-routes.js';
-export { type HttpMethod, type MethodAndPath, PATHS, type RouteId } from './paths.js';
+export { type HttpMethod, PATHS, type RouteId, VIEWS, type ViewId } from './paths.js';
 export {
   FieldError,
   fieldErrorsOf,
@@ -152,4 +152,3 @@ export {
 } from './schedules.js';
 export { momentOf, STAT_RINGS, StatPoint, type StatStep, StatsBody, StatsQuery } from './stats.js';
 export { CallerBody, HealthBody, HealthCheck } from './system.js';
-export { VIEWS, type ViewId } from './views.js';

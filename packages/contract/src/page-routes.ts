@@ -1,5 +1,5 @@
+import { VIEWS } from './paths.js';
 import { empty, type HttpRoute, type RouteSpec, responsesOf, text } from './route.js';
-import { VIEWS } from './views.js';
 
 /** The ids of the routes of the dashboard, in metrics and logs. */
 export type PageRouteId = 'getView' | 'getAsset';

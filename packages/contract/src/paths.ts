@@ -1,12 +1,7 @@
-/** What a request does, and where. `{name}` stands for a parameter. */
-export type MethodAndPath = readonly [method: HttpMethod, path: string];
-
-/** The methods that routes have. */
+/** The methods of routes. */
 export type HttpMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/**
- * Every route of a server by its id. Without schemas, so that a page that calls them stays small; ROUTES has the rest of each.
- */
+/** The method and path of every route, by id. `{name}` is a parameter. Without schemas, so that a page that calls them stays small. */
 export const PATHS = {
   submitOperation: ['POST', '/api/operations'],
   listOperations: ['GET', '/api/operations'],
@@ -72,7 +67,31 @@ export const PATHS = {
   getDocs: ['GET', '/api/docs'],
   getDocsStyle: ['GET', '/api/docs/style.css'],
   getOpenApi: ['GET', '/openapi.json'],
-} as const satisfies Record<string, MethodAndPath>;
+} as const satisfies Record<string, readonly [HttpMethod, string]>;
 
 /** The id of a route. */
 export type RouteId = keyof typeof PATHS;
+
+/**
+ * The path of every view of the dashboard, by id. `{name}` is an escaped parameter. The server returns the same page for each, so that a
+ * view can be reloaded and its link be shared.
+ */
+export const VIEWS = {
+  overview: '/',
+  groups: '/groups',
+  group: '/groups/{groupId}',
+  jobs: '/groups/{groupId}/jobs',
+  job: '/groups/{groupId}/jobs/{jobId}',
+  deadLetters: '/dead-letters',
+  batches: '/batches',
+  batch: '/batches/{batchId}',
+  operations: '/operations',
+  operation: '/operations/{opId}',
+  congestion: '/congestion',
+  chat: '/chat',
+  chatSession: '/chat/{sessionId}',
+  workers: '/workers',
+} as const satisfies Readonly<Record<string, string>>;
+
+/** The id of a view. */
+export type ViewId = keyof typeof VIEWS;

@@ -1,11 +1,11 @@
-import type { CallRequest, ResponseOf, ServerRouteId } from '@millrace/contract/server-client';
+import type { CallRequest, ResponseOf, RouteId } from '@millrace/contract/server-client';
 import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useSay } from '../parts/notices.js';
 import { problemText } from '../rules/problem-text.js';
 import { useSession } from './session.js';
 
 /** How something is done. */
-export interface ActOptions<Id extends ServerRouteId> {
+export interface ActOptions<Id extends RouteId> {
   /** What is said when it is done; undefined: nothing. */
   readonly done?: ((answer: ResponseOf<Id>, request: CallRequest<Id>) => string | undefined) | undefined;
   /** false: whoever asks shows the problem where it belongs. */
@@ -13,7 +13,7 @@ export interface ActOptions<Id extends ServerRouteId> {
 }
 
 /** Something that changes work. What it changed is asked for again, and what came of it is said. */
-export function useAct<Id extends ServerRouteId>(
+export function useAct<Id extends RouteId>(
   id: Id,
   { done, saysProblems = true }: ActOptions<Id> = {},
 ): UseMutationResult<ResponseOf<Id>, Error, CallRequest<Id>> {

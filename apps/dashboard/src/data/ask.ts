@@ -1,4 +1,4 @@
-import type { CallRequest, ResponseOf, ServerRouteId } from '@millrace/contract/server-client';
+import type { CallRequest, ResponseOf, RouteId } from '@millrace/contract/server-client';
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useSession } from './session.js';
 
@@ -13,7 +13,7 @@ export interface AskOptions<Answer = unknown> {
 }
 
 /** What a route answers, kept up to date while it is shown (see freshness.ts). */
-export function useAsk<Id extends ServerRouteId>(
+export function useAsk<Id extends RouteId>(
   id: Id,
   request: CallRequest<Id>,
   { everyMs = false, when = true, keepsShown = true }: AskOptions<ResponseOf<Id>> = {},

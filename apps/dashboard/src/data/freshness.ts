@@ -1,5 +1,5 @@
 import type { ChangesEvent } from '@millrace/contract';
-import type { ServerRouteId } from '@millrace/contract/server-client';
+import type { RouteId } from '@millrace/contract/server-client';
 
 type Hint = Pick<ChangesEvent, 'groups' | 'batches' | 'operations' | 'deadLetters' | 'more' | 'snapshot'>;
 /** What was asked about: the parameters of the address. */
@@ -17,7 +17,7 @@ const withOperation: IsStale = ({ operations, more }, { opId }) => operations.in
 const withDeadLetters: IsStale = ({ deadLetters, groups, more }) => deadLetters || groups.length > 0 || more;
 
 /** Which answers may be old after which changes; what is not listed is asked for again by time alone. */
-const CHANGES_WITH: Readonly<Partial<Record<ServerRouteId, IsStale>>> = {
+const CHANGES_WITH: Readonly<Partial<Record<RouteId, IsStale>>> = {
   listGroups: withGroups,
   getGroup: withGroups,
   getGroupResult: withGroups,
@@ -38,4 +38,4 @@ const CHANGES_WITH: Readonly<Partial<Record<ServerRouteId, IsStale>>> = {
 
 /** Whether what a route answered may be old after a change. */
 export const isStaleAfter = (id: string, hint: Hint, about: About = {}): boolean =>
-  CHANGES_WITH[id as ServerRouteId]?.(hint, about) ?? false;
+  CHANGES_WITH[id as RouteId]?.(hint, about) ?? false;

@@ -1,53 +1,46 @@
-/** Milliseconds that only grow. */
+/** Milliseconds on a clock that never goes back. */
 export const monotonicMs = (): number => performance.now();
 
-/**
- * Waits.
- * @param ms - how long.
- * @param signal - ends the wait; it rejects with the signal's reason.
- */
+/** Waits `ms` milliseconds. Rejects with the reason of `signal` if that aborts first. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const end = () => {
+    const onAbort = () => {
       clearTimeout(timer);
       reject(signal?.reason);
     };
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', end);
+      signal?.removeEventListener('abort', onAbort);
       resolve();
     }, ms);
-    if (signal?.aborted) end();
-    else signal?.addEventListener('abort', end, { once: true });
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
   });
 }
 
-/** Aborts a call that takes too long, or whose caller does not want it any more. */
+/** Aborts a call that takes too long, or whose caller aborted it. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Begins the time anew. */
+  /** Starts the time again. */
   renew(): void;
-  /** Stops the time until it is begun anew; the caller's signal is still heard. */
+  /** Stops the time until `renew`. The caller can still abort. */
   hold(): void;
-  /** Ends it; must be called, or the timer stays. */
+  /** Releases the timer. Required when the call has ended. */
   clear(): void;
 }
 
-/**
- * Makes a deadline.
- * @param caller - the caller's own signal.
- */
+/** Starts a deadline of `ms` milliseconds. `caller` is the signal of the caller. */
 export function deadline(ms: number, caller?: AbortSignal): Deadline {
   const controller = new AbortController();
   const onAbort = () => controller.abort(caller?.reason);
   if (caller?.aborted) onAbort();
   else caller?.addEventListener('abort', onAbort, { once: true });
-  const late = () => controller.abort(new DOMException(`No answer within ${ms} ms`, 'TimeoutError'));
-  let timer = setTimeout(late, ms);
+  const expire = () => controller.abort(new DOMException(`No response within ${ms} ms`, 'TimeoutError'));
+  let timer = setTimeout(expire, ms);
   return {
     signal: controller.signal,
     renew() {
       clearTimeout(timer);
-      timer = setTimeout(late, ms);
+      timer = setTimeout(expire, ms);
     },
     hold: () => clearTimeout(timer),
     clear() {
@@ -57,7 +50,7 @@ export function deadline(ms: number, caller?: AbortSignal): Deadline {
   };
 }
 
-/** A key that nobody else has. By getRandomValues: pages without https have no randomUUID. */
+/** Makes a random key of 32 hex digits. `crypto.randomUUID` is missing on pages without https. */
 export const randomKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',

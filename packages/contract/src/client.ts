@@ -1,3 +1,9 @@
+/**
+ * A small typed client of the operations API, for browsers and Node. It does not import zod, so a page that uses it stays small.
+ *
+ * @packageDocumentation
+ */
+import { type ClientOptions, Http } from './http.js';
 import type {
   AcceptedResponse,
   CancelResponse,
@@ -7,41 +13,55 @@ import type {
   OperationBody,
   OperationEvent,
   OperationPage,
-} from '../operations.js';
-import { monotonicMs, pause, randomKey } from '../system/timing.js';
-import { type ClientOptions, Http } from './http.js';
+} from './operations.js';
+import { monotonicMs, pause, randomKey } from './timing.js';
 
-/** What every call may be given. */
+export { type ClientOptions, ProblemError } from './http.js';
+export type {
+  AcceptedResponse,
+  CancelResponse,
+  CommandBody,
+  CompletedResponse,
+  ListFilter,
+  OperationBody,
+  OperationEvent,
+  OperationPage,
+  OperationStateName,
+  OutcomeBody,
+} from './operations.js';
+export type { FieldError, Problem } from './problem.js';
+
+/** Options of every call. */
 export interface CallOptions {
-  /** Ends the call; it rejects with the signal's reason. */
+  /** Aborts the call, which rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How a command is submitted. */
+/** Options of a submit. */
 export interface SubmitCallOptions extends CallOptions {
-  /** Longest wait for the outcome; refused when out of range. */
+  /** Maximum wait for the outcome, in milliseconds. A value out of range is refused. */
   readonly timeBudgetMs?: number | undefined;
-  /** The same in seconds, as a preference: clamped when out of range. */
+  /** Preferred wait for the outcome, in seconds. A value out of range is clamped. */
   readonly wait?: number | undefined;
-  /** Instead of the command's `idemKey`; random unless either is given. */
+  /** Replaces the command's `idemKey`. Random if neither is set. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** How long an end is waited for. */
+/** Options of a wait for the end of an operation. */
 export interface WaitOptions extends CallOptions {
-  /** Longest wait (60000); then the operation is answered as it is. */
+  /** Maximum wait in milliseconds (60000). After it the call returns the operation as it is. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** What can be done with operations. Every call throws ProblemError when the server refuses. */
+/** The operations API. Every call throws ProblemError if the server refuses. */
 export interface OperationsClient {
-  /** Submits a command; repeated after a lost answer with the same key, so its work runs once. `status` tells the two answers apart. */
+  /** Submits a command. Retries use the same key, so its work runs once. `status` tells the two responses apart. */
   submit(command: CommandBody, options?: SubmitCallOptions): Promise<CompletedResponse | AcceptedResponse>;
-  /** Looks at an operation. */
+  /** Returns an operation. */
   status(opId: string, options?: CallOptions): Promise<OperationBody>;
-  /** Waits for the end of an operation. Look at `endedAt`: it is null when the time was up first. */
+  /** Waits for the end of an operation. If the time was up first, `endedAt` is null. */
   waitFor(opId: string, options?: WaitOptions): Promise<OperationBody>;
-  /** Watches an operation until its end; connects again when the stream is cut, which begins with another `start`. */
+  /** Watches an operation until its end. Reconnects if the stream breaks, which yields another `start`. */
   events(opId: string, options?: CallOptions): AsyncGenerator<OperationEvent, void, undefined>;
   /** Lists operations, newest first. */
   list(filter?: ListFilter, options?: CallOptions): Promise<OperationPage>;
@@ -50,19 +70,16 @@ export interface OperationsClient {
 }
 
 const WAIT_MS = 60_000;
-/** One long poll: below what proxies allow a request, usually 60 s. */
+/** Duration of one long poll: below the time that proxies allow a request, usually 60 s. */
 const POLL_MS = 20_000;
-/** Between two of them: a server that is about to stop answers at once. */
+/** Pause between two polls: a server that stops answers at once. */
 const POLL_PAUSE_MS = 100;
-/** Streams in a row that brought nothing. */
+/** Maximum number of successive streams without an event. */
 const FAILURES_MAX = 10;
 
 const EVENTS = { accept: 'text/event-stream' };
 
-/**
- * Makes a client.
- * @param options - `baseUrl`, `apiKey` and more: see ClientOptions.
- */
+/** Makes a client of the operations API. */
 export function createClient(options: ClientOptions): OperationsClient {
   const http = new Http(options);
   const base = `${options.baseUrl.replace(/\/+$/, '')}/${(options.path ?? 'api/operations').replace(/^\/+|\/+$/g, '')}`;
@@ -105,7 +122,7 @@ export function createClient(options: ClientOptions): OperationsClient {
             yield { type, operation: JSON.parse(data) } as OperationEvent;
             if (type === 'end') return;
           }
-          throw new Error(`The events of operation ${opId} broke off before its end`);
+          throw new Error(`The event stream of operation ${opId} closed before the operation ended`);
         } catch (error) {
           const pauseMs = http.pauseAfter(error, failures, signal);
           if (failures >= FAILURES_MAX) throw error;
@@ -114,14 +131,17 @@ export function createClient(options: ClientOptions): OperationsClient {
       }
     },
 
-    list(filter = {}, { signal } = {}) {
-      const query = new URLSearchParams();
-      for (const [name, value] of Object.entries(filter))
-        if (value !== undefined) query.set(name, String(value));
-      const search = query.size > 0 ? `?${query}` : '';
-      return http.send({ method: 'GET', url: base + search, signal });
-    },
+    list: (filter = {}, { signal } = {}) =>
+      http.send({ method: 'GET', url: base + searchOf({ ...filter }), signal }),
 
     cancel: (opId, { signal } = {}) => http.send({ method: 'DELETE', url: urlOf(opId), signal }),
   };
+}
+
+/** Writes a query string, '' without parameters. Skips parameters that are undefined or null. */
+export function searchOf(query: Readonly<Record<string, unknown>>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== null) search.set(name, String(value));
+  return search.size > 0 ? `?${search}` : '';
 }

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
@@ -10,26 +10,30 @@ export interface SeenRequest {
   readonly body: string;
 }
 
-/** How a server answers its n-th request. */
+/** Answers the n-th request of a server. */
 export type Answer = (response: ServerResponse, request: SeenRequest, index: number) => void;
 
-/** Starts a server that answers as it is told; closed when the test ends. */
-export async function startServer(answer: Answer): Promise<{ url: string; seen: SeenRequest[] }> {
-  const seen: SeenRequest[] = [];
-  const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    const { method = '', url = '', headers } = request;
-    const one = { method, url, headers, body };
-    seen.push(one);
-    answer(response, one, seen.length - 1);
-  });
+/** Starts a server and returns its address. It is closed when the test ends. */
+export async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Starts a server that reads each request completely and records it. */
+export async function startServer(answer: Answer): Promise<{ url: string; seen: SeenRequest[] }> {
+  const seen: SeenRequest[] = [];
+  const url = await listen(async (request, response) => {
+    const { method = '', url = '', headers } = request;
+    const one = { method, url, headers, body: (await request.toArray()).join('') };
+    seen.push(one);
+    answer(response, one, seen.length - 1);
+  });
+  return { url, seen };
 }
 
 /** Answers with JSON. */

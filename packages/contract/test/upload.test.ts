@@ -1,33 +1,16 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { collectGarbage, latch } from '@millrace/testkit';
-import { afterEach, describe, expect, it } from 'vitest';
-import { piecesLeft, streamOf } from '../../src/client/request-body.js';
-import { type ClientOptions, createServerClient, ProblemError } from '../../src/server-client/index.js';
+import { describe, expect, it } from 'vitest';
+import { piecesLeft, streamOf } from '../src/http.js';
+import { type ClientOptions, createServerClient, ProblemError } from '../src/server-client.js';
+import { json, listen } from './server.js';
 
-let server: Server | undefined;
-afterEach(() => {
-  server?.closeAllConnections();
-  server?.close();
-});
-
-async function served(
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
-  options: Partial<ClientOptions> = {},
-) {
-  server = createServer(answer);
-  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return createServerClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'k', ...options });
-}
-
-const textOf = async (request: IncomingMessage) => (await request.toArray()).join('');
-const json = (response: ServerResponse, status: number, body: object) =>
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+const clientOf = async (answer: RequestListener, options: Partial<ClientOptions> = {}) =>
+  createServerClient({ baseUrl: await listen(answer), apiKey: 'k', ...options });
 
 describe('an upload', () => {
   it('sends lines as they are, with the key that makes them known when they are sent again', async () => {
-    const client = await served(async (request, response) => {
+    const client = await clientOf(async (request, response) => {
       const { method, url, headers } = request;
       const { authorization } = headers;
       const key = headers['idempotency-key'];
@@ -37,7 +20,7 @@ describe('an upload', () => {
         type: headers['content-type'],
         authorization,
         key,
-        body: await textOf(request),
+        body: (await request.toArray()).join(''),
       });
     });
     const lines = ['{"id":"g"}\n', new TextEncoder().encode('{"id":"ä"}'), '\n'];
@@ -61,7 +44,7 @@ describe('an upload', () => {
 
   it('asks for the next piece only when the one before it has gone, and for none after an abort', async () => {
     const begun = latch('the server has the head of the request');
-    const client = await served((request) => {
+    const client = await clientOf((request) => {
       begun.open();
       // Nobody reads: what is sent stays in the buffers of the two sockets.
       request.pause();
@@ -86,7 +69,7 @@ describe('an upload', () => {
   });
 
   it('keeps nothing of what it has sent', async () => {
-    const client = await served((request, response) => {
+    const client = await clientOf((request, response) => {
       request.resume().on('end', () => json(response, 201, {}));
     });
     const referredTo = () => {
@@ -108,7 +91,7 @@ describe('an upload', () => {
 
   it('is refused once, in the middle, with what is wrong; the lines are left', async () => {
     let requests = 0;
-    const client = await served((request, response) => {
+    const client = await clientOf((request, response) => {
       requests += 1;
       request.once('data', () => {
         request.resume();
@@ -132,7 +115,7 @@ describe('an upload', () => {
 
   it('is not sent again by itself when the server is busy: what was read of the lines is gone', async () => {
     let requests = 0;
-    const client = await served((request, response) => {
+    const client = await clientOf((request, response) => {
       requests += 1;
       request
         .resume()
@@ -153,13 +136,13 @@ describe('an upload', () => {
     }
     expect(await new Response(streamOf(piecesLeft(lines()), limit)).text()).toBe('ab');
     expect(steps).toEqual(['hold', 'first', 'renew', 'hold', 'second', 'renew', 'hold', 'renew']);
-    const client = await served((request) => void request.resume(), { timeoutMs: 20 });
+    const client = await clientOf((request) => void request.resume(), { timeoutMs: 20 });
     const sent = client.upload('submitGroup', {}, ['a\n']);
     await expect(sent).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
   it('fails with what its lines fail with', async () => {
-    const client = await served((request) => void request.resume());
+    const client = await clientOf((request) => void request.resume());
     async function* lines() {
       yield 'a\n';
       throw new Error('the disk is gone');
