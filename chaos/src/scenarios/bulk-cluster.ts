@@ -107,9 +107,9 @@ const kills: ClusterPlay = {
       await pauseBetween(context);
       const shard = context.rng.integer(0, SHARDS - 1);
       const master = await cluster.masterOf(keyOfShard(shard));
-      await cluster.kill(master);
+      await master.kill();
       await wait(OUTAGE_MS / 2);
-      await cluster.restart(master);
+      await master.restart();
       await cluster.healthy();
     },
   },

@@ -159,7 +159,7 @@ describe('a Redis Cluster whose masters change', () => {
     const copied = await ask(victim, 'WAIT', [1, 1_000]);
     expect(copied).toBe(1);
     const wait = connection.markers.wait(space(1)('wake'));
-    await cluster.kill(victim);
+    await victim.kill();
     for (const other of [0, 2]) {
       await connection.run(countCall(space(other), 'kill: others'), { timeoutMs: 500 });
     }
@@ -176,7 +176,7 @@ describe('a Redis Cluster whose masters change', () => {
     };
     await until(isHeard, { what: 'the news' });
     expect(performance.now() - electedAt).toBeLessThan(3_000);
-    await cluster.restart(victim);
+    await victim.restart();
     await cluster.healthy();
     expect((await connection.run(countCall(space(1), 'kill: after'))).counter).toBe(counter + 1);
   });
@@ -185,14 +185,14 @@ describe('a Redis Cluster whose masters change', () => {
     await using connection = connect({ pollMs: 30_000, reconnectMaxMs: 100 });
     for (const at of [0, 1, 2]) await connection.run(countCall(space(at), 'all'));
     const wait = connection.markers.wait(space(0)('wake'));
-    await Promise.all(cluster.nodes.map((node) => cluster.kill(node)));
+    await Promise.all(cluster.nodes.map((node) => node.kill()));
     const begin = performance.now();
     const error = await connection
       .run(countCall(space(0), 'gone'), { timeoutMs: 300 })
       .catch((thrown) => thrown);
     expect(error).toMatchObject({ code: 'REDIS_UNAVAILABLE', retryable: true });
     expect(performance.now() - begin).toBeLessThan(1_000);
-    await Promise.all(cluster.nodes.map((node) => cluster.restart(node)));
+    await Promise.all(cluster.nodes.map((node) => node.restart()));
     for (const at of [0, 1, 2]) {
       const { counter } = await connection.run(countCall(space(at), 'back'), { timeoutMs: 10_000 });
       expect(counter).toBe(1);

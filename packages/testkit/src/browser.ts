@@ -1,6 +1,5 @@
 /**
- * The browser that Millrace's own tests and benchmarks look at the page with. An entry of its own: what looks at no page loads no browser
- * driver.
+ * The browser of the tests and benchmarks, at an entry of its own so that other programs do not load its driver.
  *
  * @packageDocumentation
  */
@@ -13,8 +12,8 @@ const FLAGS = [
 ];
 
 /**
- * Starts the system's Chromium; close it after use.
- * @throws Error that names the command to install it when it is nowhere.
+ * Starts the system's Chromium.
+ * @throws Error with the command that installs it if it is missing.
  */
 export const startBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: findBinary('chromium'), args: FLAGS });

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 
 let collect: (() => void) | undefined;
 
-/** Frees all that nothing refers to, now; a flag on Node's command line would have to be on Vitest's too. */
+/** Collects garbage now. Works without a flag on the command line of Node or Vitest. */
 export function collectGarbage(): void {
   if (!collect) {
     setFlagsFromString('--expose-gc');

@@ -7,20 +7,19 @@ const KEYS = {
   chromium: 'chromium',
 } as const;
 
-/** The programs of the system that tests start. */
+/** A program of the system that tests start. */
 export type ServerBinaryName = keyof typeof KEYS;
 
 /**
- * Finds one of these programs on this machine.
- * @param found - an earlier search, so that one start does not search twice.
- * @returns its full path.
- * @throws Error that names the command to install it when it is nowhere.
+ * Returns the full path of a program.
+ * @param found - an earlier search, to search once for several programs.
+ * @throws Error with the command that installs it if it is missing.
  */
 export function findBinary(name: ServerBinaryName, found: ServerBinaries = findServerBinaries()): string {
   const path = found[KEYS[name]];
   if (path !== undefined) return path;
   const debianPackage = found.missing.find((entry) => entry.name === name)?.debianPackage ?? name;
   throw new Error(
-    `expected ${name} on PATH or in the usual places, found none: install it with \`apt-get install ${debianPackage}\``,
+    `${name} is neither on PATH nor in the usual places; install it with \`apt-get install ${debianPackage}\``,
   );
 }

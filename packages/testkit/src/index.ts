@@ -1,8 +1,8 @@
 /**
- * What Millrace's own tests stand on: private Redis and PostgreSQL servers that die with the test, sandboxes on
- * them, a network that fails on command, a clock that stands still, a ledger that survives SIGKILL, and waiting for
- * conditions instead of sleeping. Nothing here is shipped. `@millrace/testkit/vitest` holds what needs Vitest,
- * `@millrace/testkit/browser` what needs a browser.
+ * Tools for Millrace's tests: private Redis and PostgreSQL servers that end with the test, sandboxes on them, a TCP
+ * proxy that fails on command, a manual clock, a ledger that survives SIGKILL, and waiting for conditions instead of
+ * sleeping. Not published. `@millrace/testkit/vitest` has the parts that need Vitest, `@millrace/testkit/browser` those
+ * that need a browser.
  *
  * @packageDocumentation
  */
@@ -12,17 +12,15 @@ export { findBinary, type ServerBinaryName } from './find-binary.js';
 export { freePort } from './free-port.js';
 export { type Latch, latch } from './latch.js';
 export { type Ledger, type LedgerEntry, type LedgerNote, openLedger, readLedger } from './ledger.js';
-export { ManualClock, type ManualClockOptions } from './manual-clock.js';
-export { type OpenResources, openResources, requireNoLeaks, settledResources } from './open-resources.js';
-export { type PgliteFolder, pgliteFolder, SHORT_LIVED_PGLITE } from './pglite.js';
-export { type PostgresServer, type PostgresServerOptions, startPostgres } from './postgres-server.js';
-export type { PrivateServer } from './private-server.js';
+export { ManualClock } from './manual-clock.js';
+export { requireNoLeaks, settledResources } from './open-resources.js';
+export { type PostgresServer, startPostgres } from './postgres-server.js';
 export { isProcessGone } from './processes.js';
 export { type LogLine, recordingLogger } from './recording-logger.js';
-export { type RedisCluster, type RedisClusterOptions, startRedisCluster } from './redis-cluster.js';
-export { type RedisServer, type RedisServerOptions, startRedis } from './redis-server.js';
-export { type ProgramEnd, type RunningApplication, runApplication } from './run-application.js';
-export { type RunServers, startRunServers } from './run-servers.js';
+export { type RedisCluster, startRedisCluster } from './redis-cluster.js';
+export { type RedisServer, startRedis } from './redis-server.js';
+export { runApplication } from './run-application.js';
 export { type PostgresSandbox, postgresSandbox, type RedisSandbox, redisSandbox } from './sandbox.js';
-export { startTcpProxy, type TcpProxy, type TcpProxyOptions } from './tcp-proxy.js';
-export { type Truthy, type UntilOptions, until } from './until.js';
+export { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
+export { type PgliteFolder, pgliteFolder, SHORT_LIVED_PGLITE } from './templates.js';
+export { until } from './until.js';

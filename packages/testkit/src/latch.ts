@@ -1,24 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A named event that happens once and that any number of tests can wait for. */
+/** A named event that happens once. Any number of tests can wait for it. */
 export interface Latch<T> {
-  /** Resolves with the value of the first `open`; waits for ever when there is none. */
+  /** Resolves with the value of the first `open`. */
   readonly promise: Promise<T>;
-  /** Whether it has happened. */
   readonly opened: boolean;
-  /** Makes it happen; only the first call counts. */
+  /** Makes it happen. Only the first call counts. */
   open(value: T): void;
   /**
-   * Waits with a deadline in real time.
-   * @throws Error that names the event when it has not happened in `deadlineMs` (5000 unless given).
+   * Waits at most `deadlineMs` (5,000) of real time.
+   * @throws Error with the name of the event if it has not happened by then.
    */
   wait(deadlineMs?: number): Promise<T>;
 }
 
 /**
  * Makes an event to wait for instead of sleeping.
- * @param name - what happens, as the error message should say it: "worker claimed the job".
- * @returns the latch, closed.
+ * @param name - the event in the words of the error message: "worker claimed the job".
  */
 export function latch<T = void>(name: string): Latch<T> {
   let opened = false;
@@ -40,7 +38,7 @@ export function latch<T = void>(name: string): Latch<T> {
       const expired = delay(deadlineMs, undefined, { signal: expiry.signal }).then(() => {
         throw new Error(`expected "${name}" within ${deadlineMs} ms, it did not happen`);
       });
-      expired.catch(() => {}); // Also rejects when the latch opened first.
+      expired.catch(() => {}); // Also rejects if the latch opened first.
       try {
         return await Promise.race([promise, expired]);
       } finally {

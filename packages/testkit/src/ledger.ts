@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 
-/** What somebody writes into the ledger. `at`, `pid` and `seq` are the ledger's own. */
+/** An entry without the fields `at`, `pid` and `seq`, which the ledger fills in. */
 export interface LedgerNote {
   /** What happened: "started", "charged". */
   readonly kind: string;
@@ -16,7 +16,7 @@ export interface LedgerEntry {
   readonly at: number;
   /** The process that wrote it. */
   readonly pid: number;
-  /** Its place among what was written through the same open ledger, from 1. */
+  /** Its number among the entries of one open ledger, from 1. */
   readonly seq: number;
   readonly kind: string;
   readonly [field: string]: unknown;
@@ -25,24 +25,21 @@ export interface LedgerEntry {
 /** An open ledger. */
 export interface Ledger extends Disposable {
   /**
-   * Writes one entry; when it returns, a SIGKILL of this process can no longer lose it.
-   * @throws Error when the line would be longer than 4096 bytes, was not written whole, or brings `at`, `pid` or
-   *   `seq` of its own.
+   * Writes one entry. When it returns, a SIGKILL of this process cannot lose the entry.
+   * @throws Error if the line is longer than 4096 bytes, was not written whole, or contains `at`, `pid` or `seq`.
    */
   append(note: LedgerNote): LedgerEntry;
   close(): void;
 }
 
-// Several processes append at once. Linux writes a buffer of up to one page to a file opened with O_APPEND in one
-// piece; beyond that, lines could be mixed.
+// Several processes append at once. Linux writes up to one page to a file opened with O_APPEND in one piece. Longer lines
+// could be mixed.
 const LINE_BYTES_MAX = 4_096;
 const OWN_FIELDS = ['at', 'pid', 'seq'];
 
 /**
- * Opens an append-only record of what really happened, kept outside the system under test and judged afterwards.
- * Any number of processes may write to one file.
- * @param path - the file; created when missing, never truncated.
- * @returns the open ledger.
+ * Opens a record of what happened, which is kept outside the system under test and checked afterwards. Any number of
+ * processes may append to one file. Creates a missing file and never truncates one.
  */
 export function openLedger(path: string): Ledger {
   let fd: number | undefined = openSync(path, 'a');
@@ -55,7 +52,7 @@ export function openLedger(path: string): Ledger {
     append({ kind, ...fields }) {
       if (fd === undefined) throw new Error(`ledger ${path} has been closed`);
       const posing = OWN_FIELDS.find((name) => name in fields);
-      if (posing) throw new Error(`the ledger itself fills in \`${posing}\`: give the field another name`);
+      if (posing) throw new Error(`the ledger fills in \`${posing}\`; rename the field`);
       const entry: LedgerEntry = { at: Date.now(), pid: process.pid, seq: seq + 1, kind, ...fields };
       const line = Buffer.from(`${JSON.stringify(entry)}\n`);
       if (line.length > LINE_BYTES_MAX) {
@@ -76,9 +73,9 @@ export function openLedger(path: string): Ledger {
 }
 
 /**
- * Reads a whole ledger. A last line without its end is left out: its writer was killed before `append` returned.
- * @returns the entries in the order they were written.
- * @throws Error when the file is missing or any other line is broken, since the record is then no evidence.
+ * Reads the entries in the order in which they were written. Leaves out a last line without its end: its writer was killed
+ * before `append` returned.
+ * @throws Error if the file is missing or another line is broken: the record then proves nothing.
  */
 export function readLedger(path: string): LedgerEntry[] {
   const lines = readFileSync(path, 'utf8').split('\n');

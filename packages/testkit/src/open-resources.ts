@@ -1,26 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How many of each kind keep this process alive: `{ Timeout: 1, TCPSocketWrap: 2 }`. */
+/** The number of open resources of each kind: `{ Timeout: 1, TCPSocketWrap: 2 }`. */
 export type OpenResources = Readonly<Record<string, number>>;
 
 const POLL_MS = 10;
 const SETTLE_MS = 300;
 
 /**
- * Counts what keeps this process alive: timers, sockets, servers, child processes … What has been `unref`ed does
- * not, and is not counted.
- * @returns the counts by Node's names for the kinds.
- */
-export function openResources(): OpenResources {
-  const counts: Record<string, number> = {};
-  for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1;
-  return counts;
-}
-
-/**
- * Counts what stays open, passing over what is there for a moment: counted in, it would hide a leak of the same kind
- * later. Vitest is why timers are waited for: it reports progress through one that lives 100 ms.
- * @returns the lowest count of each kind, taken until no timer is left or 300 ms have passed.
+ * Counts the timers, sockets, servers and child processes that keep this process alive, without those that close within
+ * 300 ms: they would hide a later leak of the same kind. Vitest reports progress through a timer of 100 ms.
  */
 export async function settledResources(): Promise<OpenResources> {
   const end = performance.now() + SETTLE_MS;
@@ -33,8 +21,7 @@ export async function settledResources(): Promise<OpenResources> {
 }
 
 /**
- * Proves that nothing is open that was not open before, giving what is being closed a moment to go.
- * @param deadlineMs - how long the counts may take to fall; 2000 unless given.
+ * Waits until nothing is open that is not in `baseline`, at most `deadlineMs`.
  * @throws Error that lists what is left.
  */
 export async function requireNoLeaks(baseline: OpenResources, deadlineMs = 2_000): Promise<void> {
@@ -45,6 +32,13 @@ export async function requireNoLeaks(baseline: OpenResources, deadlineMs = 2_000
     left = leftOver(baseline);
   }
   if (left.length > 0) throw new Error(`still open ${deadlineMs} ms after the end: ${left.join(', ')}`);
+}
+
+/** Node does not list what has been `unref`ed. */
+function openResources(): OpenResources {
+  const counts: Record<string, number> = {};
+  for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
 }
 
 function lowestOf(a: OpenResources, b: OpenResources): OpenResources {

@@ -1,38 +1,39 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
+import type { Client } from 'pg';
 import { findServerBinaries } from '../server-binaries.mjs';
+import { withPostgres } from './clients.js';
 import { findBinary } from './find-binary.js';
-import { copyFolder, keptTemplate } from './kept-template.js';
 import { createOwnedFolder } from './owned-folder.js';
-import { HOST, type PrivateServer, ServerLife } from './private-server.js';
+import { HOST, PrivateServer } from './private-server.js';
 import { type Identity, spawnOwned } from './processes.js';
+import { copyFolder, keptTemplate } from './templates.js';
 
-/** How a private PostgreSQL differs from the default one. */
-export interface PostgresServerOptions {
-  /** Appended to the command line, so they win: `['-c', 'log_statement=all']`. */
+interface PostgresServerOptions {
+  /** Arguments at the end of the command line, which override ours: `['-c', 'log_statement=all']`. */
   readonly args?: readonly string[] | undefined;
-  /** A fixed port; a free one unless given. */
+  /** The port (a free one). */
   readonly port?: number | undefined;
-  /** Whether commits wait for the disk; false unless given. Off, a killed server still loses nothing. */
+  /** Whether commits wait for the disk (false). Without it a killed server still loses nothing. */
   readonly fsync?: boolean | undefined;
 }
 
-/** A private PostgreSQL; see {@link PrivateServer} for its life cycle. */
-export interface PostgresServer extends PrivateServer {
-  /** Ends the server with SIGQUIT, as a crash would; the data stays for `restart`, which recovers it. */
-  stopImmediate(): Promise<void>;
+/** A private PostgreSQL. */
+export class PostgresServer extends PrivateServer {
+  /** Ends the server with SIGQUIT, like a crash. `restart` recovers the data. */
+  async stopImmediate(): Promise<void> {
+    await this.end('SIGQUIT');
+  }
 }
 
 const PROBE_TIMEOUT_MS = 500;
 
 /**
- * Starts a PostgreSQL for this process alone: own port on 127.0.0.1, own cluster, no password, 200 connections.
- * Works for root too: the server then runs as the user `postgres`, since PostgreSQL refuses root.
- * @returns the server, which has answered a query.
- * @throws Error with the command that installs PostgreSQL when there is none, or with the server's output when
- *   initdb fails or the server does not answer within five seconds.
+ * Starts a PostgreSQL for this process on 127.0.0.1 with its own cluster, no password and 200 connections, and waits
+ * until it answers a query. PostgreSQL refuses to run as root, so root starts it as the user `postgres`.
+ * @throws Error with the command that installs PostgreSQL if it is missing, or with its output if initdb fails or the
+ *   server does not answer within 20 seconds.
  */
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const binaries = findServerBinaries();
@@ -48,7 +49,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     folder.remove();
     throw error;
   }
-  const server = new PostgresLife({
+  const server = new PostgresServer({
     name: 'postgres',
     folder,
     dir,
@@ -63,12 +64,6 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   return server;
 }
 
-class PostgresLife extends ServerLife implements PostgresServer {
-  async stopImmediate(): Promise<void> {
-    await this.end('SIGQUIT');
-  }
-}
-
 function postgresArguments(
   port: number,
   dir: string,
@@ -81,17 +76,17 @@ function postgresArguments(
     unix_socket_directories: sockets,
     max_connections: 200,
     fsync: options.fsync ? 'on' : 'off',
-    // As files in the data folder, which is removed; in /dev/shm they would outlive a killed server.
+    // Files in the data folder are removed with it. In /dev/shm they would outlive a killed server.
     dynamic_shared_memory_type: 'mmap',
   };
   const flags = Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
   return ['-D', dir, ...flags, ...(options.args ?? [])];
 }
 
-/** A new cluster takes a second of CPU, a copy of one a tenth of that. */
+/** A new cluster takes a second of CPU, a copy a tenth of that. */
 function clusterTemplate(file: string, identity?: Identity): Promise<string> {
   const version = execFileSync(file, ['--version'], { stdio: 'pipe' }).toString().trim();
-  const owner = identity?.uid ?? process.getuid?.() ?? 'anybody';
+  const owner = identity?.uid ?? process.getuid?.() ?? 'user';
   return keptTemplate(`${version}-of-${owner}`.replace(/[^\w.-]+/g, '-'), async (path) => {
     if (identity) chownSync(path, identity.uid, identity.gid);
     const dir = join(path, 'data');
@@ -114,7 +109,7 @@ function unprivilegedIdentity(): Identity | undefined {
   try {
     return { uid: ask('-u'), gid: ask('-g') };
   } catch (cause) {
-    throw new Error('expected a user `postgres` to run PostgreSQL as, since it refuses root; found none', {
+    throw new Error('PostgreSQL refuses to run as root and there is no user `postgres`; create one', {
       cause,
     });
   }
@@ -124,19 +119,11 @@ function urlOf(port: number): string {
   return `postgres://postgres@${HOST}:${port}/postgres`;
 }
 
-/** Asks for the data folder: had somebody else's PostgreSQL taken the port, its answers would look like ours. */
-async function queryOwn(port: number, dir: string): Promise<void> {
-  const client = new pg.Client({
-    connectionString: urlOf(port),
-    connectionTimeoutMillis: PROBE_TIMEOUT_MS,
-    query_timeout: PROBE_TIMEOUT_MS,
-  });
-  client.on('error', () => {}); // Reported by the call that fails.
-  try {
-    await client.connect();
+/** Compares the data folder: the answers of another PostgreSQL on the port would look the same. */
+function queryOwn(port: number, dir: string): Promise<void> {
+  const ask = async (client: Client) => {
     const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
     if (rows[0]?.data_directory !== dir) throw new Error(`another server answered: ${JSON.stringify(rows)}`);
-  } finally {
-    await client.end();
-  }
+  };
+  return withPostgres(urlOf(port), ask, PROBE_TIMEOUT_MS);
 }

@@ -4,36 +4,7 @@ import { freePort } from './free-port.js';
 import type { OwnedFolder } from './owned-folder.js';
 import { freezeTree, type Identity, type OwnedProcess, spawnOwned, thawTree } from './processes.js';
 
-/**
- * A server of the kit's own, reachable by nobody else and gone with this process.
- *
- *     running ──pause──▶ paused ──resume──▶ running
- *     running | paused ──kill──▶ down       down | running | paused ──restart──▶ running
- *     any ──stop──▶ stopped (folder removed; nothing leads out of it)
- */
-export interface PrivateServer extends AsyncDisposable {
-  readonly url: string;
-  readonly host: string;
-  readonly port: number;
-  /** Of the server process; another one after `restart`. */
-  readonly pid: number;
-  /** The data folder. */
-  readonly dir: string;
-  /** How the process has ended, with what it said last; undefined while it runs. */
-  readonly ending: string | undefined;
-  /** Ends the server properly and removes its folder; calls share one promise. */
-  stop(): Promise<void>;
-  /** Ends the server and all its children with SIGKILL; the data stays for `restart`. */
-  kill(): Promise<void>;
-  /** Freezes the server and all its children with SIGSTOP; connections stay open and nobody answers. */
-  pause(): Promise<void>;
-  /** Lets a frozen server run on. */
-  resume(): Promise<void>;
-  /** Ends the server properly if it runs, and starts it again on the same port and data. */
-  restart(): Promise<void>;
-}
-
-/** What distinguishes one kind of server from another. */
+/** The difference between one kind of server and another. */
 export interface ServerRecipe {
   readonly name: string;
   readonly folder: OwnedFolder;
@@ -43,18 +14,25 @@ export interface ServerRecipe {
   readonly stopSignal: NodeJS.Signals;
   command(port: number): { readonly file: string; readonly args: readonly string[] };
   url(port: number): string;
-  /** Rejects unless the server that answers on the port is ready and is the one with this pid. */
+  /** Rejects unless the server that answers on the port is ready and has this pid. */
   probe(port: number, pid: number): Promise<void>;
 }
 
-/** Where every private server listens, and nowhere else. */
+/** The address on which every private server listens. */
 export const HOST = '127.0.0.1';
-const START_DEADLINE_MS = 5_000;
+// A machine that runs all tests at once needed more than 5 s to start six PostgreSQL servers.
+const START_DEADLINE_MS = 20_000;
 const STOP_DEADLINE_MS = 5_000;
 const POLL_MS = 5;
 
-/** Runs one server by its recipe: the life cycle that Redis and PostgreSQL share. */
-export class ServerLife implements PrivateServer {
+/**
+ * A server that only this process uses and that ends with it.
+ *
+ *     running ──pause──▶ paused ──resume──▶ running
+ *     running | paused ──kill──▶ down       down | running | paused ──restart──▶ running
+ *     any ──stop──▶ stopped (folder removed; final)
+ */
+export class PrivateServer implements AsyncDisposable {
   readonly host = HOST;
   readonly #recipe: ServerRecipe;
   #port: number | undefined;
@@ -71,6 +49,7 @@ export class ServerLife implements PrivateServer {
     return this.#port;
   }
 
+  /** The pid of the server process. `restart` changes it. */
   get pid(): number {
     return this.#current().pid;
   }
@@ -79,16 +58,18 @@ export class ServerLife implements PrivateServer {
     return this.#recipe.url(this.port);
   }
 
+  /** The data folder. */
   get dir(): string {
     return this.#recipe.dir;
   }
 
+  /** How the process has ended, with its output; undefined while it runs. */
   get ending(): string | undefined {
     const { ending, output } = this.#current();
     return ending === undefined ? undefined : `${ending}\n${output()}`;
   }
 
-  /** Starts the server; on failure nothing is left of it. */
+  /** Starts the server. After a failure nothing is left of it. */
   async start(): Promise<void> {
     try {
       await this.#boot();
@@ -98,35 +79,40 @@ export class ServerLife implements PrivateServer {
     }
   }
 
+  /** Ends the server cleanly and removes its folder. Calls share one promise. */
   stop(): Promise<void> {
-    this.#stopping ??= this.end(this.#recipe.stopSignal).finally(() => this.#recipe.folder.remove());
+    this.#stopping ??= this.end().finally(() => this.#recipe.folder.remove());
     return this.#stopping;
   }
 
+  /** Kills the server and its children (SIGKILL). `restart` uses the same data. */
   async kill(): Promise<void> {
     await this.#current().kill();
   }
 
+  /** Freezes the server and its children (SIGSTOP). Connections stay open without a response. */
   async pause(): Promise<void> {
     freezeTree(this.#current().pid);
   }
 
+  /** Lets a frozen server continue. */
   async resume(): Promise<void> {
     thawTree(this.#current().pid);
   }
 
+  /** Ends the server cleanly if it runs, and starts it on the same port and data. */
   async restart(): Promise<void> {
     this.#current();
-    await this.end(this.#recipe.stopSignal);
+    await this.end();
     await this.#boot();
   }
 
-  /** Ends the process by a signal, by force when that takes too long; the folder stays. */
-  async end(signal: NodeJS.Signals): Promise<void> {
+  /** Ends the process with a signal, and kills it if that takes too long. The folder stays. */
+  protected async end(signal = this.#recipe.stopSignal): Promise<void> {
     const running = this.#process;
     if (running === undefined || running.ending !== undefined) return;
     running.signal(signal);
-    thawTree(running.pid); // A frozen server would never read the signal.
+    thawTree(running.pid); // A frozen server does not read the signal.
     const patience = new AbortController();
     const tooLong = delay(STOP_DEADLINE_MS, undefined, { signal: patience.signal }).catch(() => {});
     await Promise.race([running.waitForExit(), tooLong]);
@@ -150,19 +136,19 @@ export class ServerLife implements PrivateServer {
     const wantedPort = this.#port;
     for (;;) {
       const port = wantedPort ?? (await freePort());
-      const failure = await this.#try(port, deadline);
+      const failure = await this.#attempt(port, deadline);
       if (failure === undefined) {
         this.#port = port;
         return;
       }
-      // Somebody took the port after we looked, or an old connection still holds the one we had.
+      // Another program took the port since the check, or an old connection still holds ours.
       const portTaken = /address already in use/i.test(failure.message);
       if (!portTaken || performance.now() > deadline) throw failure;
       await delay(POLL_MS);
     }
   }
 
-  async #try(port: number, deadline: number): Promise<Error | undefined> {
+  async #attempt(port: number, deadline: number): Promise<Error | undefined> {
     const { name, folder, dir, identity } = this.#recipe;
     const logFile = join(folder.path, `server-${Date.now()}.log`);
     const started = await spawnOwned({ ...this.#recipe.command(port), cwd: dir, logFile, identity });

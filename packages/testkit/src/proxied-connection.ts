@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 
-/** What the proxy's owner has asked for, as every connection sees it. */
+/** The state of the proxy that all its connections read. */
 export interface ProxySwitches {
-  readonly paused: boolean;
-  readonly repliesDropped: boolean;
-  /** Hands over the order to cut after this chunk, if there is one. */
+  paused: boolean;
+  repliesDropped: boolean;
+  /** Returns the order to cut after this chunk, if there is one. */
   takeOrder(chunk: Buffer): CutOrder | undefined;
 }
 
-/** Somebody waits for a connection to be cut between execution and reply. */
+/** An order to cut a connection between the execution of a request and its reply. */
 export interface CutOrder {
   readonly matches: (chunk: Buffer) => boolean;
   done(): void;
@@ -17,11 +17,10 @@ export interface CutOrder {
 
 /**
  * - `forwarding`: bytes pass both ways.
- * - `awaiting-reply`: the chosen request has gone to the server; from here on no byte reaches the client.
- * - `draining`: the first byte has come back and the server has been told that no more requests follow. It closes
- *   when it has executed all it was sent. The first byte alone would not prove that: with several requests under
- *   way it may belong to an earlier one.
- * - `over`: both sockets are destroyed or closing by themselves.
+ * - `awaiting-reply`: the chosen request has gone to the server. No more bytes reach the client.
+ * - `draining`: the first byte of a reply has come, and the server knows that no more requests follow. It closes when it
+ *   has executed all it was sent. The first byte alone does not prove that: it may belong to an earlier request.
+ * - `over`: both sockets are destroyed or closing.
  *
  *     forwarding ──chosen request──▶ awaiting-reply ──first byte──▶ draining ──server closes──▶ over
  */
@@ -36,7 +35,7 @@ export class ProxiedConnection {
   #phase: Phase = 'forwarding';
   #order: CutOrder | undefined;
 
-  /** Both sockets allow half-open use: an end in one direction must not end the other. */
+  /** Both sockets are half-open: an end in one direction must not end the other. */
   constructor(client: Socket, server: Socket, switches: ProxySwitches) {
     this.#client = client;
     this.#server = server;
@@ -48,13 +47,13 @@ export class ProxiedConnection {
     this.#listen();
   }
 
-  /** Stops reading on both sides; nothing more is forwarded, both connections stay open. */
+  /** Stops reading on both sides. Both connections stay open. */
   pause(): void {
     this.#client.pause();
     this.#server.pause();
   }
 
-  /** Reads on, except where the other side has yet to take what was read before. */
+  /** Reads again, except where the other side has not taken the bytes that were read before. */
   resume(): void {
     this.#readOn(this.#client, this.#server);
     this.#readOn(this.#server, this.#client);
@@ -70,7 +69,7 @@ export class ProxiedConnection {
     const server = this.#server;
     for (const socket of [client, server]) {
       socket.setNoDelay(true);
-      socket.on('error', () => {}); // 'close' follows, and is where it is dealt with.
+      socket.on('error', () => {}); // 'close' follows and is handled.
     }
     client.on('drain', () => this.#readOn(server, client));
     server.on('drain', () => this.#readOn(client, server));
@@ -79,7 +78,7 @@ export class ProxiedConnection {
     client.on('end', () => server.end());
     server.on('end', () => this.#serverEnded());
     client.on('close', () => {
-      // A client that gives up does not undo an order: its request is executed all the same.
+      // The request of an order is executed even if its client gives up.
       if (this.#phase === 'forwarding') this.cut();
     });
     server.on('close', (hadError) => {

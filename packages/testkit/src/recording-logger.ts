@@ -1,13 +1,13 @@
 import type { Logger } from '@millrace/foundation';
 
-/** One line that was logged, with the fields of its logger's parents. */
+/** A logged line, with the fields of the parent loggers. */
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly fields: Readonly<Record<string, unknown>>;
   readonly message: string;
 }
 
-/** A logger that keeps what it is told; children write into the same lines. */
+/** Makes a logger that keeps its lines. Its children add to the same lines. */
 export function recordingLogger(): { readonly log: Logger; readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
   const make = (inherited: object): Logger => {

@@ -1,45 +1,16 @@
 import { inspect } from 'node:util';
-import { Redis } from 'ioredis';
+import { withRedis } from './clients.js';
 import { freePort } from './free-port.js';
 import { type RedisServer, startRedis } from './redis-server.js';
 import { until } from './until.js';
 
-/** How large a private Redis Cluster is. */
-export interface RedisClusterOptions {
-  /** Nodes that share the slots equally; three unless given, fewer elect nobody. */
+interface RedisClusterOptions {
+  /** Number of masters, which share the slots equally (3). Fewer cannot elect. */
   readonly masters?: number | undefined;
-  /** Nodes that copy a master, dealt out in turn; three unless given. */
+  /** Number of replicas, assigned to the masters in turn (3). */
   readonly replicas?: number | undefined;
-  /** Appended to the command line of every node, so they win. */
+  /** Arguments at the end of the command line of every node, which override ours. */
   readonly args?: readonly string[] | undefined;
-}
-
-/** A private Redis Cluster; each node has the life cycle of a private server, `pause` and `resume` included. */
-export interface RedisCluster extends AsyncDisposable {
-  /** All nodes; the first `masters` of them began as masters. */
-  readonly nodes: readonly RedisServer[];
-  readonly urls: readonly string[];
-  /**
-   * The node that serves a key (text) or a slot (number), as most nodes that answer see it.
-   * @throws Error when no node answers, or none has served the slot for five seconds.
-   */
-  masterOf(keyOrSlot: string | number): Promise<RedisServer>;
-  /**
-   * Changes the roles of the key's (or slot's) master and one of its replicas as planned maintenance does, by the
-   * replica's CLUSTER FAILOVER: no write that was accepted is lost. Some seconds instead of a tenth when this very master
-   * has lost its place within the last two.
-   * @returns the new master, once every node that answers knows it.
-   * @throws Error when the master has no replica, or nothing has changed within fifteen seconds.
-   */
-  failover(keyOrSlot: string | number): Promise<RedisServer>;
-  /** Ends a node with SIGKILL. The others elect a replica of it after about two seconds. */
-  kill(node: RedisServer): Promise<void>;
-  /** Starts a node again on its port; nothing but its place in the cluster was kept. */
-  restart(node: RedisServer): Promise<void>;
-  /** Waits until all nodes are up, every slot is served and every replica is in sync. */
-  healthy(): Promise<void>;
-  /** Ends all nodes; calls share one promise. */
-  stop(): Promise<void>;
 }
 
 /** One line of CLUSTER NODES. */
@@ -47,7 +18,7 @@ interface NodeLine {
   readonly id: string;
   readonly port: number;
   readonly flags: readonly string[];
-  /** Of whom it is a replica; `-` for a master. */
+  /** The id of its master; `-` for a master. */
   readonly masterId: string;
   readonly isLinked: boolean;
   readonly slots: readonly (readonly [from: number, to: number])[];
@@ -56,22 +27,22 @@ interface NodeLine {
 const SLOTS = 16_384;
 const NODE_TIMEOUT_MS = 1_000;
 const CALL_TIMEOUT_MS = 1_000;
+const MASTER_DEADLINE_MS = 5_000;
 const CHANGE_DEADLINE_MS = 15_000;
 const FAILOVER_RETRY_MS = 2 * NODE_TIMEOUT_MS;
-/** Of a machine that does much else besides; nothing waits for its end unless something is wrong. */
+/** Long enough for a busy machine. */
 const FORM_DEADLINE_MS = 40_000;
 const LOOK_EVERY_MS = 50;
 
 /**
- * Starts a Redis Cluster for this process alone, formed by hand: no redis-cli, no questions asked.
- * @returns the cluster, all slots served and all replicas in sync.
- * @throws Error when a node does not start or the cluster does not form; nothing of it is left.
+ * Starts a Redis Cluster for this process and waits until all slots are served and all replicas are in sync.
+ * @throws Error if a node does not start or the cluster does not form; nothing of it is left.
  */
 export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
   const { masters = 3, replicas = 3, args = [] } = options;
   const starts = await Promise.allSettled(Array.from({ length: masters + replicas }, () => startNode(args)));
   const nodes = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
-  const cluster = new FormedCluster(nodes);
+  const cluster = new RedisCluster(nodes);
   try {
     for (const start of starts) if (start.status === 'rejected') throw start.reason;
     await form(nodes, masters);
@@ -86,15 +57,15 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
 async function startNode(args: readonly string[]): Promise<RedisServer> {
   const settings = {
     'cluster-enabled': 'yes',
-    // Port + 10000 unless given, which may be beyond 65535 or somebody else's.
+    // The default, port + 10000, may be taken or beyond 65535.
     'cluster-port': String(await freePort()),
     'cluster-announce-ip': '127.0.0.1',
     'cluster-node-timeout': String(NODE_TIMEOUT_MS),
-    // A replica that moves to another master by itself would take the next failover from the test.
+    // A replica that migrates to another master would take the next failover from the test.
     'cluster-allow-replica-migration': 'no',
-    // Five seconds by default, to let more replicas join one copy.
+    // The default of five seconds lets more replicas join one copy.
     'repl-diskless-sync-delay': '0',
-    // Otherwise what a replica once copied would be there again after its restart.
+    // Otherwise a replica restores an old copy when it restarts.
     'rdb-del-sync-files': 'yes',
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
@@ -107,9 +78,9 @@ async function form(nodes: readonly RedisServer[], masters: number): Promise<voi
   );
   await Promise.all(
     nodes.map(async (node, at) => {
-      // Different from the start: nodes with one epoch would first have to settle who gives way.
+      // Nodes with the same epoch would first have to resolve the conflict.
       await call(node, 'CLUSTER', 'SET-CONFIG-EPOCH', String(at + 1));
-      // Everybody to everybody before them: gossip alone needs several rounds.
+      // Each node meets all nodes before it: gossip alone needs several rounds.
       for (const [other, { host, port }] of nodes.entries()) {
         if (other < at) await call(node, 'CLUSTER', 'MEET', host, String(port), String(busPorts[other]));
       }
@@ -122,16 +93,18 @@ async function form(nodes: readonly RedisServer[], masters: number): Promise<voi
   await Promise.all(
     nodes.slice(masters).map((node, at) =>
       // Refused until the replica has met its master.
-      until(() => call(node, 'CLUSTER', 'REPLICATE', String(ids[at % masters])), {
-        what: 'a replica to know its master',
-        deadlineMs: FORM_DEADLINE_MS,
-        intervalMs: LOOK_EVERY_MS,
-      }),
+      settled(
+        () => call(node, 'CLUSTER', 'REPLICATE', String(ids[at % masters])),
+        'a replica to know its master',
+        FORM_DEADLINE_MS,
+      ),
     ),
   );
 }
 
-class FormedCluster implements RedisCluster {
+/** A private Redis Cluster. */
+export class RedisCluster implements AsyncDisposable {
+  /** All nodes. The first `masters` of them began as masters. */
   readonly nodes: readonly RedisServer[];
   #stopping: Promise<void> | undefined;
 
@@ -143,40 +116,40 @@ class FormedCluster implements RedisCluster {
     return this.nodes.map(({ url }) => url);
   }
 
+  /**
+   * The node that serves a key (text) or a slot (number), according to most nodes that answer.
+   * @throws Error if no node answers, or none has served the slot for five seconds.
+   */
   async masterOf(keyOrSlot: string | number): Promise<RedisServer> {
     const slot = await this.#slotOf(keyOrSlot);
-    // None for a moment, while the news of another master travels.
-    return until(
+    // Briefly none, until the nodes know the new master.
+    return settled(
       async () => mostNamed((await this.#views()).map((view) => this.#nodeOf(ownerOf(slot, view)))),
-      {
-        what: `a master for slot ${slot}`,
-        intervalMs: LOOK_EVERY_MS,
-      },
+      `a master for slot ${slot}`,
+      MASTER_DEADLINE_MS,
     );
   }
 
+  /**
+   * Swaps the master of a key or slot with one of its replicas by CLUSTER FAILOVER, like planned maintenance: no accepted
+   * write is lost. Takes seconds instead of 0.1 s if this master was replaced within the last two. Returns the new
+   * master when every node that answers knows it.
+   * @throws Error if the master has no replica, or nothing has changed within fifteen seconds.
+   */
   async failover(keyOrSlot: string | number): Promise<RedisServer> {
     const slot = await this.#slotOf(keyOrSlot);
-    // None for a moment, while its master has not heard yet whose replica it is, or that it is well again.
-    const replica = await until(() => this.#replicaOf(slot), {
-      what: `a replica for slot ${slot}`,
-      deadlineMs: CHANGE_DEADLINE_MS,
-      intervalMs: LOOK_EVERY_MS,
-    });
+    // Briefly none, until the master knows its replica, or knows that it has recovered.
+    const replica = await settled(() => this.#replicaOf(slot), `a replica for slot ${slot}`);
     let nextTryAt = 0;
     const areAgreed = async () => {
       if (performance.now() >= nextTryAt) {
-        // Again: nobody votes for a replica of a master that was voted out a moment ago and is back.
+        // Repeated, because nodes do not vote again for the shard of a master that was just replaced.
         nextTryAt = performance.now() + FAILOVER_RETRY_MS;
         await call(replica, 'CLUSTER', 'FAILOVER');
       }
       return (await this.#views()).every((lines) => ownerOf(slot, lines)?.port === replica.port);
     };
-    await until(areAgreed, {
-      what: `${replica.url} to be a master`,
-      deadlineMs: CHANGE_DEADLINE_MS,
-      intervalMs: LOOK_EVERY_MS,
-    });
+    await settled(areAgreed, `${replica.url} to be a master`);
     return replica;
   }
 
@@ -188,26 +161,15 @@ class FormedCluster implements RedisCluster {
     );
   }
 
-  kill(node: RedisServer): Promise<void> {
-    return node.kill();
-  }
-
-  restart(node: RedisServer): Promise<void> {
-    return node.restart();
-  }
-
+  /** Waits until all nodes are up, every slot is served and every replica is in sync. */
   async healthy(): Promise<void> {
     const areHealthy = async () => {
       const replicas = await Promise.all(this.nodes.map((node) => replicasKnownTo(node, this.nodes.length)));
-      // As many as everybody else says: a role travels by gossip.
+      // All nodes agree: a change of roles spreads by gossip.
       return replicas.every((count) => count === replicas[0]);
     };
     try {
-      await until(areHealthy, {
-        what: 'the Redis Cluster to be complete and in sync',
-        deadlineMs: FORM_DEADLINE_MS,
-        intervalMs: LOOK_EVERY_MS,
-      });
+      await settled(areHealthy, 'the Redis Cluster to be complete and in sync', FORM_DEADLINE_MS);
     } catch (error) {
       const ended = this.nodes.flatMap(({ url, ending }) =>
         ending === undefined ? [] : [`${url}: ${ending}`],
@@ -216,6 +178,7 @@ class FormedCluster implements RedisCluster {
     }
   }
 
+  /** Ends all nodes. Calls share one promise. */
   stop(): Promise<void> {
     this.#stopping ??= Promise.all(this.nodes.map((node) => node.stop())).then(() => {});
     return this.#stopping;
@@ -230,7 +193,7 @@ class FormedCluster implements RedisCluster {
     return Number(await Promise.any(this.nodes.map((node) => call(node, 'CLUSTER', 'KEYSLOT', keyOrSlot))));
   }
 
-  /** How each node that answers sees the cluster. */
+  /** The cluster according to each node that answers. */
   async #views(): Promise<NodeLine[][]> {
     const views = await Promise.allSettled(this.nodes.map(viewOf));
     const answers = views.flatMap((view) => (view.status === 'fulfilled' ? [view.value] : []));
@@ -253,7 +216,7 @@ const ownerOf = (slot: number, view: readonly NodeLine[]): NodeLine | undefined 
   view.find(({ slots }) => slots.some(([from, to]) => from <= slot && slot <= to));
 
 async function viewOf(node: RedisServer): Promise<NodeLine[]> {
-  // Not CLUSTER SLOTS: it leaves out a replica that has not yet copied a single write.
+  // CLUSTER SLOTS omits a replica that has not copied a write yet.
   const text = String(await call(node, 'CLUSTER', 'NODES'));
   return text
     .trim()
@@ -266,7 +229,7 @@ async function viewOf(node: RedisServer): Promise<NodeLine[]> {
         flags: flags.split(','),
         masterId,
         isLinked: link === 'connected',
-        // What moves just now is listed in brackets besides.
+        // Slots in brackets are being moved.
         slots: slots
           .filter((range) => !range.startsWith('['))
           .map((range) => range.split('-').map(Number))
@@ -275,9 +238,9 @@ async function viewOf(node: RedisServer): Promise<NodeLine[]> {
     });
 }
 
-/** How many replicas a node knows; throws unless it sees the whole cluster working and is itself in sync. */
+/** The number of replicas that a node knows. Throws unless it sees all nodes working and is in sync. */
 async function replicasKnownTo(node: RedisServer, size: number): Promise<number> {
-  // One after the other: all nodes are asked at once, and each call is a connection.
+  // One after the other, because each call is a connection and all nodes are asked at once.
   const info = await call(node, 'CLUSTER', 'INFO');
   const lines = await viewOf(node);
   const replication = await call(node, 'INFO', 'replication');
@@ -291,26 +254,9 @@ async function replicasKnownTo(node: RedisServer, size: number): Promise<number>
   return lines.filter(({ flags }) => flags.includes('slave')).length;
 }
 
-async function call(node: RedisServer, command: string, ...args: string[]): Promise<unknown> {
-  // A connection per call: the node may be another process by the next one, or be frozen.
-  const client = new Redis(node.url, {
-    lazyConnect: true,
-    protocol: 2,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => null,
-    enableReadyCheck: false,
-    disableClientInfo: true,
-    connectTimeout: CALL_TIMEOUT_MS,
-    commandTimeout: CALL_TIMEOUT_MS,
-    disconnectTimeout: 1,
-  });
-  client.on('error', () => {}); // Reported by the call that fails.
-  try {
-    return await client.call(command, args);
-  } finally {
-    const { stream } = client;
-    client.disconnect();
-    // A frozen node would not close its side.
-    stream?.destroy();
-  }
-}
+/** A connection per call: a node may be restarted or frozen between two calls. */
+const call = (node: RedisServer, command: string, ...args: string[]): Promise<unknown> =>
+  withRedis(node.url, (redis) => redis.call(command, args), CALL_TIMEOUT_MS);
+
+const settled = <T>(condition: () => Promise<T>, what: string, deadlineMs = CHANGE_DEADLINE_MS) =>
+  until(condition, { what, deadlineMs, intervalMs: LOOK_EVERY_MS });

@@ -1,20 +1,22 @@
 /*
- * `node packages/testkit/dist/serve.js`: the servers of a test run. Prints their addresses as one line of JSON, stays
- * until stdin closes or a signal comes, stops them and exits with 0. Whoever starts it holds its stdin open: when
- * that process dies, however it dies, stdin closes.
+ * `node packages/testkit/dist/serve.js`: the servers that all test processes of a run share. Prints their addresses as
+ * one line of JSON, waits until stdin closes or a signal comes, stops the servers and exits with 0. Stdin also closes
+ * when the process that started this one is killed. If a server does not start, the other one ends with this process.
  */
 import { once } from 'node:events';
-import { startRunServers } from './run-servers.js';
+import { startPostgres } from './postgres-server.js';
+import { startRedis } from './redis-server.js';
 
 const signalled = Promise.race(['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)));
-// A pipe closes, a file such as /dev/null only ends.
+// A pipe closes. A file such as /dev/null only ends.
 const stdinClosed = Promise.race([once(process.stdin, 'end'), once(process.stdin, 'close')]);
 process.stdin.resume();
 
-const servers = await startRunServers();
-process.stdout.on('error', () => {}); // A reader that went away also closes stdin.
-process.stdout.write(`${JSON.stringify(servers.environment)}\n`);
+const [redis, postgres] = await Promise.all([startRedis(), startPostgres()]);
+process.stdout.on('error', () => {}); // A reader that is gone has closed stdin too.
+const addresses = { MILLRACE_TEST_REDIS_URL: redis.url, MILLRACE_TEST_POSTGRES_URL: postgres.url };
+process.stdout.write(`${JSON.stringify(addresses)}\n`);
 
 await Promise.race([signalled, stdinClosed]);
-await servers.stop();
+await Promise.all([redis.stop(), postgres.stop()]);
 process.exit(0);

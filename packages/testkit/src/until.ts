@@ -1,26 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
-/** How long and how often to look. */
-export interface UntilOptions {
-  /** What is waited for, as the error message should say it: "the job to settle". */
+interface UntilOptions {
+  /** The condition in the words of the error message: "the job to settle". */
   readonly what: string;
-  /** Real milliseconds until the wait fails; 5000 unless given. */
+  /** Real milliseconds until the wait fails (5,000). */
   readonly deadlineMs?: number | undefined;
-  /** Real milliseconds between two looks; 5 unless given. */
+  /** Real milliseconds between two checks (5). */
   readonly intervalMs?: number | undefined;
 }
 
-/** What is left of a type when its falsy values are gone. */
-export type Truthy<T> = Exclude<T, false | null | undefined | 0 | '' | 0n>;
+type Truthy<T> = Exclude<T, false | null | undefined | 0 | '' | 0n>;
 
 /**
- * Waits until a condition holds, by looking again and again.
- * @param condition - holds when it returns something truthy; a throw counts as "not yet"; may be asynchronous.
- * @param options - what is waited for, how long, how often.
- * @returns what the condition returned.
- * @throws Error that says what was waited for and the last value or error (as `cause`) when the deadline passes,
- *   also when the condition itself hangs.
+ * Checks a condition repeatedly until it returns a truthy value, and returns that value. A throw means "not yet".
+ * @throws Error with what was waited for and the last value or error (as `cause`) when the deadline passes, also if the
+ *   condition itself hangs.
  */
 export async function until<T>(
   condition: () => T | PromiseLike<T>,

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { leakCheck } from '../src/leak-check.js';
-import { type PostgresServer, type PostgresServerOptions, startPostgres } from '../src/postgres-server.js';
+import { type PostgresServer, startPostgres } from '../src/postgres-server.js';
 import { isProcessGone, readProcess } from '../src/processes.js';
 import { processesIn } from './child-programs.js';
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([server.stop(), durable.stop(), frozen.stop()]));
 
-async function timed(options?: PostgresServerOptions): Promise<PostgresServer> {
+async function timed(options?: Parameters<typeof startPostgres>[0]): Promise<PostgresServer> {
   const begin = performance.now();
   const started = await startPostgres(options);
   startTimes.push(performance.now() - begin);

@@ -53,7 +53,7 @@ describe('startRedisCluster', () => {
   it('a killed master: its replica takes over; restarted, it is a replica', async () => {
     await cluster.healthy();
     const before = await cluster.masterOf('{b}key');
-    await cluster.kill(before);
+    await before.kill();
     const after = await until(
       async () => {
         const master = await cluster.masterOf('{b}key');
@@ -62,7 +62,7 @@ describe('startRedisCluster', () => {
       { what: 'another master', deadlineMs: 10_000 },
     );
     await until(async () => (await ask(after, 'SET', '{b}key', '1')) === 'OK', { what: 'a write' });
-    await cluster.restart(before);
+    await before.restart();
     await cluster.healthy();
     expect(await ask(before, 'ROLE')).toContain('slave');
   });
