@@ -259,18 +259,4 @@ describe.each(places)('outbox OB-4: the registry on $kind', (place) => {
     expect(registry.versions).toEqual([version]);
     expect(registry.handler('orders.b')).toBe(handler);
   });
-
-  it('outbox OB-4: an application that comes back with its old definition gets its old version', async () => {
-    await using opened = await openOutboxDatabase(place);
-    const { database, schema } = opened;
-    const versionIn = async (timeoutMs: number) => {
-      const registry = new DagRegistry(new PostgresDagStore(database, new Statements(schema)));
-      registry.add(defineDag('orders', { a: task({ run, timeoutMs }) }));
-      await registry.save();
-      return registry.versionOf('orders') ?? 0;
-    };
-    const [first, second, third] = [await versionIn(1), await versionIn(2), await versionIn(1)];
-    expect(second).toBeGreaterThan(first);
-    expect(third).toBe(first);
-  });
 });

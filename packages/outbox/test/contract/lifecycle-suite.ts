@@ -45,14 +45,6 @@ export const lifecycleSuite: ContractSuite = (home) => {
   });
 
   describe('stop', () => {
-    it('before the start is the end: it cannot be started any more', async () => {
-      const outbox = home().idle([home().dag({ a: task({ run: idle }) })]);
-      await outbox.stop();
-      expect(outbox.state).toBe('STOPPED');
-      await expect(outbox.start()).rejects.toMatchObject({ code: 'SERVICE_STOPPED' });
-      await outbox.stop();
-    });
-
     it.each(['transactional', 'external'] as const)(
       'outbox OB-6: lets a running task finish, and takes no other (%s)',
       async (mode: TaskMode) => {

@@ -1,7 +1,7 @@
 import { NonRetryableError } from '@millrace/foundation';
 import { latch, until } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
-import { type StartedBatch, task } from '../../src/index.js';
+import { type StartedBatch, type TaskContext, task } from '../../src/index.js';
 import { type ContractSuite, DEADLINE_MS, leaveMark, statusesOf } from './home.js';
 
 const idle = () => {};
@@ -263,15 +263,24 @@ export const pusherSuite: ContractSuite = (home, kind) => {
     expect(versions[1]).not.toBe(versions[0]);
   });
 
-  it('outbox OB-4: a running batch keeps the version it was started with, whoever runs it', async () => {
+  it('outbox OB-4: a running batch keeps its order, tasks and limits in a poller with a new definition', async () => {
     const name = home().name();
     const seen: string[] = [];
-    const run = ({ taskKey, batch }: { taskKey: string; batch: { bizKey: string } }) => {
-      seen.push(`${batch.bizKey}:${taskKey}`);
+    const run = ({ taskKey, batch }: TaskContext) => void seen.push(`${batch.bizKey}:${taskKey}`);
+    const failTwice = (context: TaskContext) => {
+      if (context.batch.bizKey === 'old' && context.attempt < 3) throw new Error('not yet');
+      run(context);
     };
-    const old = home().dag({ a: task({ run }), b: task({ run, after: ['a'] }) }, name);
+    const old = home().dag(
+      { a: task({ run }), b: task({ run, after: ['a'], retry: { retries: 2 }, backoffMs: 1 }) },
+      name,
+    );
     const changed = home().dag(
-      { b: task({ run }), a: task({ run, after: ['b'] }), extra: task({ run, after: ['a'] }) },
+      {
+        b: task({ run: failTwice, retry: { retries: 1 } }),
+        a: task({ run, after: ['b'] }),
+        extra: task({ run, after: ['a'] }),
+      },
       name,
     );
     await using starter = await home().starter([old]);

@@ -32,7 +32,7 @@ export const retentionSuite: ContractSuite = (home, kind) => {
     await home().ended(second, (await second.batches.find({ dag: dag.name, bizKey: 'old' }))?.id ?? '');
   });
 
-  it('outbox: an instance that polls is listed with its DAGs until it stops', async () => {
+  it('outbox: an instance that polls is listed with its DAGs until it stops; one that fell silent is not alive', async () => {
     const dag = home().dag({ a: task({ run: () => 1 }) });
     const outbox = await home().outbox([dag], { concurrency: 2 });
     const own = async () =>
@@ -42,6 +42,11 @@ export const retentionSuite: ContractSuite = (home, kind) => {
       deadlineMs: DEADLINE_MS,
     });
     expect(await own()).toMatchObject([{ dags: [dag.name], concurrency: 2, alive: true }]);
+    await home().rows(
+      "UPDATE {schema}.outbox_worker SET seen_at = seen_at - interval '2 minutes' WHERE worker_id = $1",
+      [outbox.poller.workerId],
+    );
+    expect(await own()).toMatchObject([{ alive: false }]);
     await outbox.stop();
     expect(await own()).toEqual([]);
   });

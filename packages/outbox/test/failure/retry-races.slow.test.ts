@@ -113,38 +113,4 @@ describe('a batch that is retried while it runs', () => {
         { retried: true },
       ),
   );
-
-  it('outbox OB-1: a wide join keeps what its parents had told it', () =>
-    withWorld(
-      async (world) => {
-        const parents = Array.from({ length: 70 }, (_, index) => `p${index}`);
-        const slow = latch('the last parent may end');
-        let isBroken = true;
-        const quick = task({ mode: 'external', run: () => null });
-        const dag = defineDag('wide', [
-          ...parents.map((key) => [key, quick] as const),
-          ['slow', task({ mode: 'external', run: () => slow.promise })],
-          [
-            'fails',
-            task({
-              onFailure: 'skip',
-              run: () => {
-                if (isBroken) throw new NonRetryableError('broken');
-              },
-            }),
-          ],
-          ['join', task({ after: [...parents, 'slow'], run: () => 'joined' })],
-        ]);
-        const outbox = await world.startOutbox({ dags: [dag] });
-        const { id } = await outbox.pusher.start('wide', 'k');
-        await eventually('the failure', async () => (await world.task(id, 'fails')).status === 'FAILED');
-        isBroken = false;
-        // Again and again, so that some ticks are written and not counted yet.
-        for (let round = 0; round < 5; round++) await outbox.batches.retry(id);
-        slow.open(undefined);
-        await world.settle();
-        expect(await world.task(id, 'join')).toMatchObject({ status: 'DONE', result: 'joined' });
-      },
-      { retried: true },
-    ));
 });

@@ -37,24 +37,7 @@ describe('a batch that is started in a transaction of its caller', () => {
       expect((await world.effects()).map(({ batch }) => batch)).toEqual([late, late, early, early]);
     }));
 
-  it('outbox OB-5: leaves no trace when the caller rolls back, and its key is free', () =>
-    withWorld(async (world) => {
-      const outbox = await world.startOutbox({ dags: [two()] });
-      const rolledBack = world.database.transaction(async (tx) => {
-        await tx.query("INSERT INTO effect (batch, task, by) VALUES ('none', 'order', 'caller')");
-        const batch = await outbox.pusher.start('two', 'k', {}, { tx });
-        expect(batch.created).toBe(true);
-        throw new Error('the caller thinks better of it');
-      });
-      await expect(rolledBack).rejects.toThrow('thinks better');
-      expect(await rowsOf(world)).toBe(0);
-      expect(await world.effects()).toEqual([]);
-      expect((await outbox.pusher.start('two', 'k')).created).toBe(true);
-      await world.settle();
-      expect(await world.effects()).toHaveLength(2);
-    }));
-
-  it('outbox OB-5: whose connection dies before the commit, likewise', () =>
+  it('outbox OB-5: leaves no trace when the connection of its caller dies before the commit', () =>
     withWorld(async (world) => {
       const proxy = await world.startProxy();
       const outbox = await world.startOutbox({ dags: [two()] });

@@ -276,32 +276,3 @@ describe('outbox: versions of DAGs', () => {
     );
   });
 });
-
-describe('outbox: workers', () => {
-  it('outbox: an instance that polls is listed until it stops; one that fell silent is not alive', async () => {
-    const one = await world.startOutbox({
-      dags: [DAGS[0] as (typeof DAGS)[0]],
-      instance: 'seen',
-      concurrency: 3,
-    });
-    const watcher = await world.startOutbox({ dags: [], poll: false, instance: 'watcher' });
-    const seen = async () =>
-      (await watcher.workers()).filter(({ workerId }) => /(seen|watcher)$/.test(workerId));
-    const [worker] = await eventually('the worker to be listed', async () => {
-      const listed = await seen();
-      return listed.length > 0 && listed;
-    });
-    expect(worker).toMatchObject({
-      workerId: one.poller.workerId,
-      dags: ['good'],
-      concurrency: 3,
-      alive: true,
-    });
-    await rows(
-      "UPDATE {schema}.outbox_worker SET seen_at = seen_at - interval '2 minutes' WHERE worker_id LIKE '%seen'",
-    );
-    expect(await seen()).toMatchObject([{ alive: false }]);
-    await one.stop();
-    expect(await seen()).toEqual([]);
-  });
-});
