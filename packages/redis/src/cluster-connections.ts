@@ -1,98 +1,86 @@
-import { ERRORS as FOUNDATION_ERRORS, sleep } from '@millrace/foundation';
-import { ClusterNodes, type Deadline } from './cluster-nodes.js';
-import { type Redirection, readRedirection, slotOfCommand, slotOfKey } from './cluster-slots.js';
+import { type CancelTimer, ERRORS as FOUNDATION_ERRORS, sleep, withDeadline } from '@millrace/foundation';
 import {
-  allRejected,
-  type Connections,
-  type RedisArgument,
-  type RedisCommand,
-  type ServerConnection,
-} from './connection.js';
-import { classifyFailure, ERRORS, timeoutError } from './errors.js';
+  type Redirection,
+  readRedirection,
+  readSlotOwners,
+  type SlotOwners,
+  slotOfCommand,
+  slotOfKey,
+} from './cluster-slots.js';
+import { type Connections, type RedisArgument, ServerConnection } from './connection.js';
+import { classifyFailure, ERRORS, stoppedError, timeoutError } from './errors.js';
+import { addressOf, type NodeAddress, natAddress, nodeAt, seedNodes } from './open-client.js';
 import type { ResolvedRedisConnectionOptions } from './options.js';
 
+/** The end of a call's time by the monotonic clock, and the length of that time for the error. */
+interface Deadline {
+  readonly at: number;
+  readonly timeoutMs: number;
+}
+
+/** After this long without one node, a call checks whether another node has its keys by now. */
+const RECHECK_MS = 100;
+const REFRESH_PAUSE_MS = 50;
+/** Several nodes, because one may be frozen. Not all, because that would load a large cluster. */
+const NODES_PER_REFRESH = 3;
+/** A node without slots still redirects the commands in flight to it. One that is silent for longer is cut off. */
+const RETIRE_MS = 200;
 const RETRY_MS = 25;
 const LAST_ATTEMPT_MS = 2 * RETRY_MS;
 
 /**
- * Sends each command to the master of a Redis Cluster that has its keys, over one connection per master. A node that is
- * down or frozen fails only its own calls. A command that a node redirected or put off is sent again until its deadline;
- * one that may have been executed never is. Every failure causes the slot table to be read again.
+ * The masters of a Redis Cluster, their slots, and a connection to each. A node that is down or frozen fails only its own
+ * calls. A command that a node redirected or put off is sent again until its deadline; one that may have been executed
+ * never is.
+ *
+ * The slot table comes from the first node that replies. Every MOVED corrects it, and every failure causes it to be read
+ * again.
  */
 export class ClusterConnections implements Connections {
-  readonly #nodes: ClusterNodes;
+  readonly #connections = new Map<string, ServerConnection>();
+  readonly #retired = new Map<ServerConnection, CancelTimer>();
   readonly #listeners: (() => void)[] = [];
+  #owners: SlotOwners | undefined;
+  #refreshing: Promise<void> | undefined;
+  #nextRefreshAt = 0;
+  #lastError: unknown;
+  #stopped = false;
+  #generationsRetired = 0;
 
   /** @param options - they name some nodes, or an ioredis Cluster. */
-  constructor(private readonly options: ResolvedRedisConnectionOptions) {
-    this.#nodes = new ClusterNodes(options, () => {
-      for (const listener of this.#listeners) listener();
-    });
-  }
+  constructor(private readonly options: ResolvedRedisConnectionOptions) {}
 
   get isReady(): boolean {
-    return this.#nodes.isReady;
+    return this.#owners !== undefined && this.#masters().every(({ isReady }) => isReady);
   }
 
   get generation(): number {
-    return this.#nodes.generation;
+    let count = this.#generationsRetired;
+    for (const { generation } of this.#connections.values()) count += generation;
+    return count;
   }
 
   open(): void {
-    this.refresh();
+    void this.refresh();
   }
 
   stop(): void {
-    this.#nodes.stop();
+    this.#stopped = true;
+    for (const connection of this.#connections.values()) connection.stop();
+    for (const [connection, cancel] of this.#retired) {
+      cancel();
+      connection.stop();
+    }
+    this.#retired.clear();
   }
 
   ready(timeoutMs: number): Promise<unknown> {
     return this.serverOf(undefined, timeoutMs);
   }
 
-  async send(name: string, args: readonly RedisArgument[], timeoutMs: number): Promise<unknown> {
-    return this.#deliver([name, args], this.#nodes.deadlineIn(timeoutMs));
-  }
-
-  async sendAll(
-    commands: readonly RedisCommand[],
-    timeoutMs: number,
-  ): Promise<PromiseSettledResult<unknown>[]> {
-    const deadline = this.#nodes.deadlineIn(timeoutMs);
-    try {
-      await this.#nodes.known(deadline);
-    } catch (error) {
-      return allRejected(commands, error);
-    }
-    const groups = new Map<string | undefined, number[]>();
-    for (const [at, command] of commands.entries()) {
-      const slot = slotOfCommand(command);
-      const owner = slot === undefined ? undefined : this.#nodes.ownerOf(slot);
-      const group = groups.get(owner);
-      if (group) group.push(at);
-      else groups.set(owner, [at]);
-    }
-    const outcomes: PromiseSettledResult<unknown>[] = [];
-    const sendGroup = async (group: readonly number[]) => {
-      const own = group.map((at) => commands[at] as RedisCommand);
-      for (const [index, outcome] of (await this.#deliverAll(own, deadline)).entries()) {
-        outcomes[group[index] as number] = outcome;
-      }
-    };
-    await Promise.all([...groups.values()].map(sendGroup));
-    return outcomes;
-  }
-
-  async sendToMasters(name: string, args: readonly RedisArgument[], timeoutMs: number): Promise<unknown[]> {
-    const deadline = this.#nodes.deadlineIn(timeoutMs);
-    await this.#nodes.known(deadline);
-    const leftMs = this.#nodes.leftMs(deadline);
-    try {
-      return await Promise.all(this.#nodes.masters().map((master) => master.send(name, args, leftMs)));
-    } catch (error) {
-      this.refresh(); // A node that failed may be no master any more.
-      throw error;
-    }
+  async masters(timeoutMs: number): Promise<ServerConnection[]> {
+    await this.#known(this.#deadlineIn(timeoutMs));
+    return this.#masters();
   }
 
   slotOf(key: string): number {
@@ -100,89 +88,203 @@ export class ClusterConnections implements Connections {
   }
 
   addressOf(key: string): string | undefined {
-    return this.#nodes.ownerOf(slotOfKey(key));
+    return this.#ownerOf(slotOfKey(key));
   }
 
   serverOf(key: string | undefined, timeoutMs: number): Promise<ServerConnection> {
-    const slot = key === undefined ? undefined : slotOfKey(key);
-    return this.#nodes.connectionFor(slot, this.#nodes.deadlineIn(timeoutMs));
-  }
-
-  refresh(): void {
-    void this.#nodes.refresh();
+    return this.#connectionFor(key === undefined ? undefined : slotOfKey(key), this.#deadlineIn(timeoutMs));
   }
 
   onMove(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
+  /** Reads the slot table, or joins the read in progress. Never rejects. */
+  refresh(): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
+    this.#refreshing ??= this.#readOwners()
+      .catch((error: unknown) => {
+        this.#lastError = error instanceof AggregateError ? error.errors[0] : error;
+      })
+      .finally(() => {
+        this.#nextRefreshAt = this.options.clock.monotonicMs() + REFRESH_PAUSE_MS;
+        this.#refreshing = undefined;
+      });
+    return this.#refreshing;
+  }
+
   /** Sends a command to the node that has its keys and follows redirections, within the deadline. */
-  async #deliver(command: RedisCommand, deadline: Deadline): Promise<unknown> {
-    const nodes = this.#nodes;
-    const slot = slotOfCommand(command);
+  async send(name: string, args: readonly RedisArgument[], timeoutMs: number): Promise<unknown> {
+    const deadline = this.#deadlineIn(timeoutMs);
+    const slot = slotOfCommand(name, args);
     let asked: ServerConnection | undefined;
     for (let attempt = 1; ; attempt++) {
-      const connection = asked ?? (await nodes.connectionFor(slot, deadline));
+      const connection = asked ?? (await this.#connectionFor(slot, deadline));
       try {
-        return await (asked ? sendAsking : sendPlain)(connection, command, nodes.leftMs(deadline));
+        if (asked) {
+          await asked.ready(this.#leftMs(deadline));
+          // Counts for the next command only, so both are sent in one turn. The command reports its failure.
+          asked.send('ASKING', [], this.#leftMs(deadline)).catch(() => {});
+        }
+        return await connection.send(name, args, this.#leftMs(deadline));
       } catch (error) {
         const next = this.#afterFailure(error, connection);
         if (next === undefined) throw error;
         // The first redirection is followed at once. Nodes that disagree about a slot need a moment to agree.
         const needsPause = next.kind === 'later' || attempt > 1;
-        if (nodes.leftMs(deadline) <= (needsPause ? LAST_ATTEMPT_MS : 0)) {
+        if (this.#leftMs(deadline) <= (needsPause ? LAST_ATTEMPT_MS : 0)) {
           // The node's reason says more than a deadline that passes in the next attempt. A redirection says nothing.
-          throw classifyFailure(error).kind === 'unavailable'
-            ? error
-            : timeoutError(command[0], deadline.timeoutMs, error);
+          if (classifyFailure(error).kind === 'unavailable') throw error;
+          throw timeoutError(name, timeoutMs, error);
         }
-        asked = next.kind === 'ask' ? nodes.connectionTo(nodes.addressFrom(connection, next)) : undefined;
+        asked = next.kind === 'ask' ? this.#connectionTo(this.#addressFrom(connection, next)) : undefined;
         if (needsPause) await sleep(this.options.clock, RETRY_MS);
       }
     }
   }
 
-  /** Sends the commands of one node in one write, and then those that it redirects one by one. */
-  async #deliverAll(
-    commands: readonly RedisCommand[],
-    deadline: Deadline,
-  ): Promise<PromiseSettledResult<unknown>[]> {
-    let connection: ServerConnection;
-    try {
-      connection = await this.#nodes.connectionFor(slotOfCommand(commands[0] as RedisCommand), deadline);
-    } catch (error) {
-      return allRejected(commands, error);
+  /** Waits for the first slot table. */
+  async #known(deadline: Deadline): Promise<void> {
+    while (!this.#owners) {
+      this.#requireTime(deadline);
+      await withDeadline(this.options.clock, Math.max(0, this.#leftMs(deadline)), this.refresh());
     }
-    const outcomes = await connection.sendAll(commands, this.#nodes.leftMs(deadline));
-    return Promise.all(
-      outcomes.map(async (outcome, at): Promise<PromiseSettledResult<unknown>> => {
-        if (outcome.status === 'fulfilled' || !this.#afterFailure(outcome.reason, connection)) return outcome;
-        const [again] = await Promise.allSettled([this.#deliver(commands[at] as RedisCommand, deadline)]);
-        return again;
-      }),
-    );
+  }
+
+  #ownerOf(slot: number): string | undefined {
+    return this.#owners?.bySlot[slot];
+  }
+
+  /** Returns the connection to a slot's node, or to any node, as soon as it can send. Follows the slot meanwhile. */
+  async #connectionFor(slot: number | undefined, deadline: Deadline): Promise<ServerConnection> {
+    for (;;) {
+      await this.#known(deadline);
+      const connection = this.#choose(slot);
+      if (connection.isReady) return connection;
+      try {
+        await connection.ready(Math.min(this.#leftMs(deadline), RECHECK_MS));
+        return connection;
+      } catch (error) {
+        this.#lastError = (error as Error).cause ?? error;
+      }
+      this.#requireTime(deadline);
+      void this.refresh();
+    }
+  }
+
+  #connectionTo(node: NodeAddress): ServerConnection {
+    const address = addressOf(node);
+    let connection = this.#connections.get(address);
+    if (!connection) {
+      connection = new ServerConnection(this.options, 'commands', node);
+      if (this.#stopped) connection.stop();
+      this.#connections.set(address, connection);
+      connection.open();
+    }
+    return connection;
+  }
+
+  /** Returns the address of a node that another node named. An empty host means the host of the other node. */
+  #addressFrom({ address }: ServerConnection, { host, port }: NodeAddress): NodeAddress {
+    return natAddress(this.options, { host: host === '' ? nodeAt(address).host : host, port });
+  }
+
+  /** Corrects the owner of a slot after a MOVED. */
+  #moved(slot: number, node: NodeAddress): void {
+    this.#connectionTo(node);
+    if (this.#owners) this.#owners.bySlot[slot] = addressOf(node);
+    this.#notifyMoved();
+    void this.refresh();
   }
 
   /** Learns from a failure. Returns a redirection if the command was not executed and may be sent again. */
   #afterFailure(error: unknown, connection: ServerConnection): Redirection | undefined {
-    if (this.#nodes.isStopped) return undefined;
+    if (this.#stopped) return undefined;
     // The connection was retired between the choice and the sending.
     if (FOUNDATION_ERRORS.is(error, 'SERVICE_STOPPED')) return { kind: 'later' };
     const isLost = ERRORS.is(error, 'REDIS_TIMEOUT') || classifyFailure(error).kind === 'connection';
     const redirection = isLost ? undefined : readRedirection((error as Error).message);
     if (redirection?.kind === 'moved') {
-      this.#nodes.moved(redirection.slot, this.#nodes.addressFrom(connection, redirection));
-    } else if (isLost || redirection?.kind === 'later') this.refresh();
+      this.#moved(redirection.slot, this.#addressFrom(connection, redirection));
+    } else if (isLost || redirection?.kind === 'later') void this.refresh();
     return redirection;
   }
-}
 
-const sendPlain = (connection: ServerConnection, [name, args]: RedisCommand, timeoutMs: number) =>
-  connection.send(name, args, timeoutMs);
+  #deadlineIn(timeoutMs: number): Deadline {
+    return { at: this.options.clock.monotonicMs() + timeoutMs, timeoutMs };
+  }
 
-/** ASKING counts for the next command only, so both are sent in one write. */
-async function sendAsking(connection: ServerConnection, command: RedisCommand, timeoutMs: number) {
-  const [, outcome] = await connection.sendAll([['ASKING', []], command], timeoutMs);
-  if (outcome?.status === 'fulfilled') return outcome.value;
-  throw outcome?.reason;
+  #leftMs({ at }: Deadline): number {
+    return at - this.options.clock.monotonicMs();
+  }
+
+  #masters(): ServerConnection[] {
+    return [...(this.#owners?.addresses ?? [])].map((address) => this.#connectionTo(nodeAt(address)));
+  }
+
+  #choose(slot: number | undefined): ServerConnection {
+    const owner = slot === undefined ? undefined : this.#ownerOf(slot);
+    if (owner !== undefined) return this.#connections.get(owner) ?? this.#connectionTo(nodeAt(owner));
+    // Any master can execute a command without a key, or report that nobody serves the slot.
+    const masters = this.#masters();
+    const ready = masters.filter(({ isReady }) => isReady);
+    const from = ready.length > 0 ? ready : masters;
+    return from[this.options.rng.integer(0, from.length - 1)] as ServerConnection;
+  }
+
+  async #readOwners(): Promise<void> {
+    const { clock } = this.options;
+    const pauseMs = this.#nextRefreshAt - clock.monotonicMs();
+    if (pauseMs > 0) await sleep(clock, pauseMs);
+    if (this.#stopped) return;
+    const owners = await Promise.any(this.#nodesToAsk().map((node) => this.#ownersFrom(node)));
+    if (this.#stopped) return;
+    this.#owners = owners;
+    for (const address of owners.addresses) this.#connectionTo(nodeAt(address));
+    for (const [address, connection] of this.#connections) {
+      if (!owners.addresses.has(address)) this.#retire(address, connection);
+    }
+    this.#notifyMoved();
+  }
+
+  #notifyMoved(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  #nodesToAsk(): ServerConnection[] {
+    const ready = [...this.#connections.values()].filter(({ isReady }) => isReady);
+    if (ready.length > 0) {
+      const start = this.options.rng.integer(0, ready.length - 1);
+      return [...ready.slice(start), ...ready.slice(0, start)].slice(0, NODES_PER_REFRESH);
+    }
+    // All nodes may have new addresses, so the ones from the options are tried again.
+    for (const node of seedNodes(this.options)) this.#connectionTo(node);
+    return [...this.#connections.values()];
+  }
+
+  async #ownersFrom(connection: ServerConnection): Promise<SlotOwners> {
+    const reply = await connection.send('CLUSTER', ['SLOTS'], this.options.connectTimeoutMs);
+    // '?' stands for a node whose address is unknown.
+    const owners = readSlotOwners(reply, (host, port) =>
+      host === '?' ? undefined : addressOf(this.#addressFrom(connection, { host, port })),
+    );
+    if (owners.addresses.size === 0) throw new Error(`${connection.address} knows of no slots`);
+    return owners;
+  }
+
+  #retire(address: string, connection: ServerConnection): void {
+    this.#connections.delete(address);
+    this.#generationsRetired += connection.generation;
+    const end = () => {
+      this.#retired.delete(connection);
+      connection.stop();
+    };
+    this.#retired.set(connection, this.options.clock.setTimer(RETIRE_MS, end, { unref: true }));
+  }
+
+  #requireTime(deadline: Deadline): void {
+    if (this.#stopped) throw stoppedError();
+    if (this.#leftMs(deadline) > 0) return;
+    throw timeoutError('a connection attempt', deadline.timeoutMs, this.#lastError);
+  }
 }

@@ -1,5 +1,5 @@
 import { Command } from 'ioredis';
-import type { RedisArgument, RedisCommand } from './connection.js';
+import type { RedisArgument } from './connection.js';
 
 /** The slots of a Redis Cluster by their masters, as one node reported them. */
 export interface SlotOwners {
@@ -47,7 +47,7 @@ export function readRedirection(message: string): Redirection | undefined {
 }
 
 /** Returns the slot of a command's first key, or undefined without a key. */
-export function slotOfCommand([name, args]: RedisCommand): number | undefined {
+export function slotOfCommand(name: string, args: readonly RedisArgument[]): number | undefined {
   // A shortcut for the most frequent commands: ioredis would read all arguments, which may be thousands.
   const isScript = name === 'EVALSHA' || name === 'EVAL';
   if (isScript) return Number(args[1]) > 0 ? slotOfKey(args[2] as RedisArgument) : undefined;

@@ -1,14 +1,11 @@
 import { backoffMs, type CancelTimer, TIMED_OUT, withDeadline, withJitter } from '@millrace/foundation';
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { classifyFailure, stoppedError, timeoutError } from './errors.js';
-import { destroyClient, type NodeAddress, openClient } from './open-client.js';
+import { addressOf, destroyClient, type NodeAddress, openClient } from './open-client.js';
 import type { ResolvedRedisConnectionOptions } from './options.js';
 
 /** An argument of a Redis command. */
 export type RedisArgument = string | number | Buffer;
-
-/** A command and its arguments. */
-export type RedisCommand = readonly [name: string, args: readonly RedisArgument[]];
 
 /** The connections to one server or to all masters of a cluster. Sends each command to the server that has its keys. */
 export interface Connections {
@@ -22,12 +19,13 @@ export interface Connections {
   stop(): void;
   /** Waits until commands can be sent. @throws `REDIS_TIMEOUT`, `SERVICE_STOPPED`. */
   ready(timeoutMs: number): Promise<unknown>;
-  /** Sends one command and returns its reply. @throws what ioredis throws, `REDIS_TIMEOUT`, `SERVICE_STOPPED`. */
+  /**
+   * Sends one command and returns its reply. All commands of one turn are sent in one write.
+   * @throws what ioredis throws, `REDIS_TIMEOUT`, `SERVICE_STOPPED`.
+   */
   send(name: string, args: readonly RedisArgument[], timeoutMs: number): Promise<unknown>;
-  /** Sends many commands in one write per server. Each has its own outcome. Never rejects. */
-  sendAll(commands: readonly RedisCommand[], timeoutMs: number): Promise<PromiseSettledResult<unknown>[]>;
-  /** Sends one command to every master. Fails with the first failure. */
-  sendToMasters(name: string, args: readonly RedisArgument[], timeoutMs: number): Promise<unknown[]>;
+  /** Returns the connections to all masters. @throws `REDIS_TIMEOUT`, `SERVICE_STOPPED`. */
+  masters(timeoutMs: number): Promise<ServerConnection[]>;
   /** Returns the slot of a key. Keys of one slot may be in one blocking call; one server counts as one slot. */
   slotOf(key: string): number;
   /** Returns the address of the server that has the key, as far as known now. */
@@ -38,18 +36,6 @@ export interface Connections {
   refresh(): void;
   /** Calls back when keys may have moved to another server. */
   onMove(listener: () => void): void;
-}
-
-/** The outcome of commands that all failed for one reason. */
-export const allRejected = (
-  commands: readonly RedisCommand[],
-  reason: unknown,
-): PromiseSettledResult<unknown>[] => commands.map(() => ({ status: 'rejected', reason }));
-
-interface ReadyWaiter {
-  resolve(client: Redis): void;
-  reject(error: unknown): void;
-  readonly cancel: CancelTimer;
 }
 
 const FIRST_RETRY_MS = 40;
@@ -70,7 +56,8 @@ export class ServerConnection implements Connections {
   readonly address: string;
   /** Number of clients used so far. */
   generation = 0;
-  readonly #waiters = new Set<ReadyWaiter>();
+  /** Ends of the waits for a client. Called with the client, or without one after `stop`. */
+  readonly #waits = new Set<(client?: Redis) => void>();
   #client: Redis | undefined;
   #ready = false;
   #stopped = false;
@@ -91,7 +78,7 @@ export class ServerConnection implements Connections {
     private readonly role: string,
     private readonly node?: NodeAddress,
   ) {
-    this.address = node ? `${node.host}:${node.port}` : '';
+    this.address = node ? addressOf(node) : '';
   }
 
   get isReady(): boolean {
@@ -107,23 +94,17 @@ export class ServerConnection implements Connections {
     if (this.#stopped) return;
     this.#stopped = true;
     this.#cancelTimer();
-    this.#answerWaiters((waiter) => waiter.reject(stoppedError()));
     this.#discard();
+    this.#endWaits();
   }
 
   /** The cause of its `REDIS_TIMEOUT` is the last connection error. */
-  ready(timeoutMs: number): Promise<Redis> {
-    if (this.#stopped) return Promise.reject(stoppedError());
-    if (this.#ready && this.#client) return Promise.resolve(this.#client);
+  async ready(timeoutMs: number): Promise<Redis> {
+    if (this.#stopped) throw stoppedError();
     this.open();
-    return new Promise((resolve, reject) => {
-      const cancel = this.options.clock.setTimer(Math.max(0, timeoutMs), () => {
-        this.#waiters.delete(waiter);
-        reject(timeoutError('a connection attempt', timeoutMs, this.#lastError));
-      });
-      const waiter: ReadyWaiter = { resolve, reject, cancel };
-      this.#waiters.add(waiter);
-    });
+    const client = this.#ready ? this.#client : await this.#nextReady(timeoutMs);
+    if (client) return client;
+    throw this.#stopped ? stoppedError() : timeoutError('a connection attempt', timeoutMs, this.#lastError);
   }
 
   send(name: string, args: readonly RedisArgument[], timeoutMs: number): Promise<unknown> {
@@ -133,30 +114,8 @@ export class ServerConnection implements Connections {
     });
   }
 
-  async sendAll(
-    commands: readonly RedisCommand[],
-    timeoutMs: number,
-  ): Promise<PromiseSettledResult<unknown>[]> {
-    const run = (client: Redis) => {
-      const batch: ChainableCommander = client.pipeline();
-      for (const [name, args] of commands) batch.call(name, args as RedisArgument[]);
-      return batch.exec();
-    };
-    try {
-      const replies = (await this.#exchange(`${commands.length} commands`, timeoutMs, run)) ?? [];
-      return commands.map((_, at) => {
-        const [error, value] = replies[at] ?? [new Error('Connection is closed.'), undefined];
-        if (!error) return { status: 'fulfilled', value };
-        this.#noteFailure(this.#client, error);
-        return { status: 'rejected', reason: error };
-      });
-    } catch (error) {
-      return allRejected(commands, error);
-    }
-  }
-
-  async sendToMasters(name: string, args: readonly RedisArgument[], timeoutMs: number): Promise<unknown[]> {
-    return [await this.send(name, args, timeoutMs)];
+  async masters(): Promise<ServerConnection[]> {
+    return [this];
   }
 
   /** Makes another connection to the same server. */
@@ -215,10 +174,10 @@ export class ServerConnection implements Connections {
     throw timeoutError(what, timeoutMs, this.#lastError);
   }
 
-  #noteFailure(client: Redis | undefined, error: unknown): void {
+  #noteFailure(client: Redis, error: unknown): void {
     if (classifyFailure(error).kind !== 'connection') this.#heard++;
     // ioredis reports the end a turn later. Until then every repeated command would fail on the same dead socket.
-    else if (client) this.#lose(client, error);
+    else this.#lose(client, error);
   }
 
   /** Sends all commands of a turn with one system call, which makes four times the commands per second. */
@@ -255,7 +214,7 @@ export class ServerConnection implements Connections {
     this.#cancelTimer();
     this.#ready = true;
     this.#lastError = undefined;
-    this.#answerWaiters((waiter) => waiter.resolve(client));
+    this.#endWaits(client);
   }
 
   #lose(client: Redis, reason: unknown): void {
@@ -275,12 +234,21 @@ export class ServerConnection implements Connections {
     this.#cancelTimer = clock.setTimer(withJitter(pauseMs, -0.5, rng.next()), () => this.#connect());
   }
 
-  #answerWaiters(answer: (waiter: ReadyWaiter) => void): void {
-    for (const waiter of this.#waiters) {
-      waiter.cancel();
-      answer(waiter);
-    }
-    this.#waiters.clear();
+  /** Resolves with the next client that is ready, or with undefined after `stop` or after the time. */
+  #nextReady(timeoutMs: number): Promise<Redis | undefined> {
+    return new Promise((resolve) => {
+      const end = (client?: Redis) => {
+        cancel();
+        this.#waits.delete(end);
+        resolve(client);
+      };
+      const cancel = this.options.clock.setTimer(Math.max(0, timeoutMs), () => end());
+      this.#waits.add(end);
+    });
+  }
+
+  #endWaits(client?: Redis): void {
+    for (const end of this.#waits) end(client);
   }
 
   #discard(): void {

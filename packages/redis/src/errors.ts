@@ -18,11 +18,7 @@ export const ERRORS = defineErrors('redis', {
     status: 500,
     retryable: false,
   },
-  REDIS_REFUSED: {
-    message: 'Redis refused {operation}: {reason}',
-    status: 500,
-    retryable: false,
-  },
+  REDIS_REFUSED: { message: 'Redis refused {operation}: {reason}', status: 500, retryable: false },
   REDIS_SCRIPT_INVALID: {
     message: 'The Lua file {file} cannot be loaded: {reason}',
     status: 500,
@@ -56,22 +52,9 @@ export interface Failure {
   readonly code: string;
 }
 
-/** Error replies after which the same command can succeed later without a change. */
-const TRANSIENT = new Set([
-  'MISCONF',
-  'OOM',
-  'READONLY',
-  'LOADING',
-  'BUSY',
-  'CLUSTERDOWN',
-  'TRYAGAIN',
-  'MASTERDOWN',
-  'NOREPLICAS',
-  'UNBLOCKED',
-]);
-
-/** Redis reports too many connections as a plain ERR. It passes when other clients close theirs. */
-const TRANSIENT_TEXT = /^ERR max number of clients/;
+/** Error replies after which the same command can succeed later without a change. Too many clients is a plain ERR. */
+const TRANSIENT =
+  /^(MISCONF|OOM|READONLY|LOADING|BUSY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|NOREPLICAS|UNBLOCKED|ERR max number of clients)(?=\s|$)/;
 
 const FROM_SCRIPT = /user_script|Error (running|compiling) script|script: [0-9a-f]{40}/;
 
@@ -84,7 +67,7 @@ export function classifyFailure(error: unknown): Failure {
     return { kind: 'connection', code: typeof code === 'string' ? code : 'CONNECTION' };
   }
   const word = /^[A-Z]+(?=\s|$)/.exec(message)?.[0] ?? 'ERR';
-  if (TRANSIENT.has(word) || TRANSIENT_TEXT.test(message)) return { kind: 'unavailable', code: word };
+  if (TRANSIENT.test(message)) return { kind: 'unavailable', code: word };
   if (word === 'NOSCRIPT') return { kind: 'no-script', code: word };
   return { kind: FROM_SCRIPT.test(message) ? 'script' : 'refused', code: word };
 }

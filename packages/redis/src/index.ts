@@ -10,7 +10,7 @@ export { STANDARD_INCLUDES } from './assembler/lua-files.js';
 export { Channels } from './channels.js';
 export type { RedisArgument } from './connection.js';
 export { ERRORS } from './errors.js';
-export { decodeId, encodeId, type KeySpace, keySpace } from './keys.js';
+export { encodeId, type KeySpace, keySpace } from './keys.js';
 export { Markers, type MarkerWaitOptions, type WaitOutcome } from './markers.js';
 export {
   REDIS_CONNECTION_DEFAULTS,

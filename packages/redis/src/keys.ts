@@ -1,5 +1,3 @@
-import { ERRORS as FOUNDATION_ERRORS } from '@millrace/foundation';
-
 const PLAIN = /^[A-Za-z0-9_.~-]+$/;
 const PLAIN_BYTE = /[A-Za-z0-9_.~-]/;
 // No encoded character is a lone %, so it can stand for the empty id. A key part is never empty.
@@ -7,7 +5,7 @@ const EMPTY = '%';
 
 /**
  * Turns an id of any content into a part of a Redis key. The part has only letters, digits and `_ . ~ - %`, so never a
- * brace, a colon or a slash. Different ids give different parts, which {@link decodeId} turns back.
+ * brace, a colon or a slash. Different ids give different parts.
  */
 export function encodeId(id: string): string {
   if (PLAIN.test(id)) return id;
@@ -24,25 +22,6 @@ export function encodeId(id: string): string {
         part += `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
   }
   return part;
-}
-
-/**
- * Returns the id that {@link encodeId} encoded.
- * @throws MillraceError `ID_INVALID` if no id is encoded like this.
- */
-export function decodeId(part: string): string {
-  if (part === EMPTY) return '';
-  const id = part.replace(/%u([0-9A-F]{4})|((?:%[0-9A-F]{2})+)/g, (_, surrogate?: string, bytes?: string) =>
-    surrogate
-      ? String.fromCharCode(Number.parseInt(surrogate, 16))
-      : Buffer.from((bytes ?? '').replaceAll('%', ''), 'hex').toString(),
-  );
-  // One spelling per id. Otherwise two keys could mean the same id.
-  if (part === '' || encodeId(id) !== part) {
-    const expected = 'a key part made by encodeId';
-    throw FOUNDATION_ERRORS.create('ID_INVALID', { kind: 'key part', expected, given: `'${part}'` });
-  }
-  return id;
 }
 
 /** Builds the keys of one engine, queue or store: `key('items')`, `key('client', clientId)`. All are in one slot. */

@@ -10,6 +10,15 @@ export interface NodeAddress {
   readonly port: number;
 }
 
+/** Formats a node as `host:port`. */
+export const addressOf = ({ host, port }: NodeAddress): string => `${host}:${port}`;
+
+/** Parses `host:port`. The host may be an IPv6 address. */
+export function nodeAt(address: string): NodeAddress {
+  const colon = address.lastIndexOf(':');
+  return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
+}
+
 /** A node from the options, with the credentials and TLS settings of its URL. */
 type SeedNode = NodeAddress & Pick<RedisOptions, 'username' | 'password' | 'tls'>;
 
@@ -81,7 +90,7 @@ export function seedNodes({ nodes, client }: ResolvedRedisConnectionOptions): Se
 /** Maps a node's own address to the one that this process can reach, by the `natMap` of the given Cluster. */
 export function natAddress({ client }: ResolvedRedisConnectionOptions, node: NodeAddress): NodeAddress {
   const natMap = client?.isCluster ? (client as Cluster).options.natMap : undefined;
-  const name = `${node.host}:${node.port}`;
+  const name = addressOf(node);
   return (typeof natMap === 'function' ? natMap(name) : natMap?.[name]) ?? node;
 }
 

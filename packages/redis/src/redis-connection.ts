@@ -1,7 +1,7 @@
 import { MillraceError, type Service, type ServiceState } from '@millrace/foundation';
 import { Channels } from './channels.js';
 import { ClusterConnections } from './cluster-connections.js';
-import { type Connections, type RedisArgument, type RedisCommand, ServerConnection } from './connection.js';
+import { type Connections, type RedisArgument, ServerConnection } from './connection.js';
 import { classifyFailure, ERRORS, toRedisError } from './errors.js';
 import { Markers } from './markers.js';
 import { isClusterAddress } from './open-client.js';
@@ -121,11 +121,14 @@ export class RedisConnection implements Service, ScriptRunner {
   async requireNoEviction(options: CallOptions = {}): Promise<void> {
     this.#open();
     const timeoutMs = options.timeoutMs ?? this.options.callTimeoutMs;
-    const replies = await this.#connections
-      .sendToMasters('INFO', ['memory'], timeoutMs)
-      .catch((error: unknown) => {
-        throw toRedisError(error, 'INFO');
-      });
+    let replies: unknown[];
+    try {
+      const masters = await this.#connections.masters(timeoutMs);
+      replies = await Promise.all(masters.map((master) => master.send('INFO', ['memory'], timeoutMs)));
+    } catch (error) {
+      this.#connections.refresh(); // The node that failed may be no master any more.
+      throw toRedisError(error, 'INFO');
+    }
     for (const reply of replies) {
       const policy = /^maxmemory_policy:(\S+)/m.exec(String(reply))?.[1];
       if (policy !== undefined && policy !== 'noeviction') throw ERRORS.create('REDIS_MAY_EVICT', { policy });
@@ -139,20 +142,7 @@ export class RedisConnection implements Service, ScriptRunner {
    */
   async run<R>(call: ScriptCall<R>, options: CallOptions = {}): Promise<R> {
     this.#open();
-    const deadline = this.#deadline(options);
-    for (let inFull = false; ; ) {
-      const [name, args] = commandOf(call, inFull);
-      let reply: unknown;
-      try {
-        reply = await this.#connections.send(name, args, this.#leftMs(deadline));
-      } catch (error) {
-        const next = this.#afterFailure(error, deadline);
-        if (next === 'give up') throw toRedisError(error, call.script.name);
-        inFull ||= next === 'in full';
-        continue;
-      }
-      return call.decode(reply);
-    }
+    return this.#send(call, this.#deadline(options), false);
   }
 
   /**
@@ -166,26 +156,25 @@ export class RedisConnection implements Service, ScriptRunner {
   ): Promise<PipelineOutcomes<C>> {
     this.#open();
     const deadline = this.#deadline(options);
-    const outcomes: PromiseSettledResult<unknown>[] = [];
-    let open = calls.map((call, at) => ({ call, at, inFull: false }));
-    while (open.length > 0) {
-      const commands = open.map(({ call, inFull }) => commandOf(call, inFull));
-      const replies = await this.#connections.sendAll(commands, this.#leftMs(deadline));
-      const again: typeof open = [];
-      for (const [index, { call, at, inFull }] of open.entries()) {
-        const reply = replies[index] as PromiseSettledResult<unknown>;
-        if (reply.status === 'fulfilled') {
-          outcomes[at] = { status: 'fulfilled', value: call.decode(reply.value) };
-          continue;
-        }
-        const next = this.#afterFailure(reply.reason, deadline);
-        if (next === 'give up') {
-          outcomes[at] = { status: 'rejected', reason: toRedisError(reply.reason, call.script.name) };
-        } else again.push({ call, at, inFull: inFull || next === 'in full' });
-      }
-      open = again;
+    const results = calls.map((call) => this.#send(call, deadline, false));
+    return (await Promise.allSettled(results)) as PipelineOutcomes<C>;
+  }
+
+  /** Sends a script call. Sends it again if that can help. */
+  async #send<R>(call: ScriptCall<R>, deadline: number, inFull: boolean): Promise<R> {
+    const { name, source, sha } = call.script;
+    const [command, script] = inFull ? ['EVAL', source] : ['EVALSHA', sha];
+    let reply: unknown;
+    try {
+      reply = await this.#connections.send(command, [script, ...call.parameters], this.#leftMs(deadline));
+    } catch (error) {
+      // REDIS_TIMEOUT and SERVICE_STOPPED are final.
+      const kind = error instanceof MillraceError ? undefined : classifyFailure(error).kind;
+      if (kind === 'no-script') return this.#send(call, deadline, true);
+      if (kind === 'connection' && this.#leftMs(deadline) > 0) return this.#send(call, deadline, inFull);
+      throw toRedisError(error, name);
     }
-    return outcomes as PipelineOutcomes<C>;
+    return call.decode(reply);
   }
 
   #open(): void {
@@ -209,16 +198,4 @@ export class RedisConnection implements Service, ScriptRunner {
   #leftMs(deadline: number): number {
     return deadline - this.options.clock.monotonicMs();
   }
-
-  #afterFailure(error: unknown, deadline: number): 'again' | 'in full' | 'give up' {
-    // REDIS_TIMEOUT and SERVICE_STOPPED are final.
-    if (error instanceof MillraceError) return 'give up';
-    const { kind } = classifyFailure(error);
-    if (kind === 'no-script') return 'in full';
-    return kind === 'connection' && this.#leftMs(deadline) > 0 ? 'again' : 'give up';
-  }
-}
-
-function commandOf({ script, parameters }: ScriptCall, inFull: boolean): RedisCommand {
-  return inFull ? ['EVAL', [script.source, ...parameters]] : ['EVALSHA', [script.sha, ...parameters]];
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeId, encodeId, keySpace } from '../src/index.js';
+import { encodeId, keySpace } from '../src/index.js';
 
 const HOSTILE = [
   '',
@@ -22,39 +22,44 @@ const HOSTILE = [
   'x'.repeat(100_000),
 ];
 
+/** The inverse of encodeId, which proves that no two ids have the same part. */
+const decoded = (part: string) =>
+  part === '%'
+    ? ''
+    : part
+        .split(/(%u[0-9A-F]{4})/)
+        .map((text) =>
+          text.startsWith('%u')
+            ? String.fromCharCode(Number(`0x${text.slice(2)}`))
+            : decodeURIComponent(text),
+        )
+        .join('');
+
 describe('encodeId', () => {
-  it('leaves plain ids as they are', () => {
+  it('keeps plain ids', () => {
     expect(encodeId('Order-17_b.c~d')).toBe('Order-17_b.c~d');
   });
 
-  it.each(HOSTILE)('carries %j and back', (id) => {
+  it.each(HOSTILE)('encodes %j without loss', (id) => {
     expect(encodeId(id)).toMatch(/^[A-Za-z0-9_.~%-]+$/);
-    expect(decodeId(encodeId(id))).toBe(id);
+    expect(decoded(encodeId(id))).toBe(id);
   });
 
-  it('gives different ids different parts', () => {
-    expect(new Set(HOSTILE.map(encodeId)).size).toBe(HOSTILE.length);
-  });
-
-  it('holds for any text, code unit by code unit', () => {
+  it('encodes any sequence of code units without loss', () => {
     const anyText = fc
       .array(fc.integer({ min: 0, max: 0xffff }))
       .map((units) => String.fromCharCode(...units));
     fc.assert(
       fc.property(anyText, (id) => {
         expect(encodeId(id)).toMatch(/^[A-Za-z0-9_.~%-]+$/);
-        expect(decodeId(encodeId(id))).toBe(id);
+        expect(decoded(encodeId(id))).toBe(id);
       }),
     );
-  });
-
-  it.each(['', '%4', '%zz', '%41', '%c3%a9', 'a b', '%uD83D%uDC00', '{'])('decodeId refuses %j', (part) => {
-    expect(() => decodeId(part)).toThrow(expect.objectContaining({ code: 'ID_INVALID' }));
   });
 });
 
 describe('keySpace', () => {
-  it('puts all keys under one hash tag, whatever the names are', () => {
+  it('puts all keys under one hash tag, even if a name has braces', () => {
     const key = keySpace('millrace', 'queue', 'a}{:b');
     expect(key.tag).toBe('{millrace:queue:a%7D%7B%3Ab}');
     expect(key('items')).toBe('{millrace:queue:a%7D%7B%3Ab}:items');
