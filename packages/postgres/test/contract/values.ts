@@ -42,13 +42,7 @@ export function valuesContract(database: () => Database): void {
       ["'null'::jsonb", null],
       ["'\\x00ff'::bytea", Buffer.from([0, 255])],
       ["ARRAY['a', NULL, 'NULL', '', '{\",\\']", ['a', null, 'NULL', '', '{",\\']],
-      [
-        'ARRAY[[1,2],[3,4]]',
-        [
-          [1, 2],
-          [3, 4],
-        ],
-      ],
+      ['ARRAY[[1,2]]', [[1, 2]]],
       ["'[5:6]={7,8}'::int[]", [7, 8]],
       ["'{}'::text[]", []],
       ['ARRAY[1::bigint]', ['1']],

@@ -66,6 +66,22 @@ const idleInTransaction = async () => {
 const untilIdleInTransaction = (count: number) =>
   until(async () => (await idleInTransaction()) === count, { what: `${count} open transactions` });
 
+/** Begins a transaction and pauses the network before its COMMIT. */
+async function commitIntoPause(database: PgDatabase, proxy: TcpProxy) {
+  const paused = latch('the proxy passes nothing');
+  const thrown = failure(
+    database.transaction(async (tx) => {
+      await insert(tx);
+      proxy.pause();
+      paused.open();
+    }),
+  );
+  // The server knows of the INSERT before the client does: a cut before the pause would leave the lookup paused.
+  await paused.promise;
+  await untilIdleInTransaction(1);
+  return { thrown };
+}
+
 describe('a reply that is lost', () => {
   it('of COMMIT: it has committed, this is found out, and the transaction succeeds', () =>
     cutAfter(COMMIT, async (database) => {
@@ -117,20 +133,10 @@ describe('a reply that is lost', () => {
   it('because COMMIT never arrived: this is found out too, and nothing was done', () =>
     behindProxy(
       async (database, proxy) => {
-        const paused = latch('the proxy passes nothing');
-        const outcome = failure(
-          database.transaction(async (tx) => {
-            await insert(tx);
-            proxy.pause();
-            paused.open();
-          }),
-        );
-        // A cut before the pause would leave the connection of the lookup paused.
-        await paused.promise;
-        await untilIdleInTransaction(1);
+        const outcome = await commitIntoPause(database, proxy);
         proxy.cut();
         proxy.resume();
-        expect(await outcome).toMatchObject(unavailable);
+        expect(await outcome.thrown).toMatchObject(unavailable);
         expect(await effects()).toBe(0);
       },
       { callTimeoutMs: 5_000 },
@@ -139,17 +145,11 @@ describe('a reply that is lost', () => {
   it.each([150, 190, 230, 270, 310])('because nothing passes for %i ms: the answer is true', (pauseMs) =>
     behindProxy(
       async (database, proxy) => {
-        const outcome = failure(
-          database.transaction(async (tx) => {
-            await insert(tx);
-            proxy.pause();
-          }),
-        );
-        await untilIdleInTransaction(1);
+        const outcome = await commitIntoPause(database, proxy);
         const resumeAt = performance.now() + pauseMs;
         await until(() => performance.now() > resumeAt, { what: 'the pause to end' });
         proxy.resume();
-        const thrown = (await outcome) as { code?: string } | undefined;
+        const thrown = (await outcome.thrown) as { code?: string } | undefined;
         await untilIdleInTransaction(0);
         const isKnown = thrown?.code !== 'COMMIT_UNKNOWN';
         if (isKnown) expect(await effects()).toBe(thrown === undefined ? 1 : 0);

@@ -1,4 +1,4 @@
-import { ManualClock, recordingLogger, until } from '@millrace/testkit';
+import { latch, ManualClock, recordingLogger, until } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PgliteDatabase } from '../../src/index.js';
@@ -36,17 +36,15 @@ it('refuses a call outside tx from inside a transaction, which would wait for it
 });
 
 it('lets other callers wait, and accepts a call after the end of the transaction that started it', async () => {
-  let callLater = () => {};
+  const ended = latch('the transaction has ended');
   let late: Promise<unknown> | undefined;
   const { end } = await openTransaction(database, async () => {
-    late = new Promise<void>((resolve) => {
-      callLater = resolve;
-    }).then(() => database.query('SELECT 2 AS n'));
+    late = ended.promise.then(() => database.query('SELECT 2 AS n'));
   });
   const other = database.query('SELECT 1 AS n');
   expect(await end()).toBeUndefined();
   expect((await other).rows).toEqual([{ n: 1 }]);
-  callLater();
+  ended.open();
   expect(await late).toMatchObject({ rows: [{ n: 2 }] });
 });
 
