@@ -1,32 +1,39 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Logger } from '@millrace/foundation';
+import { quoteIdentifier } from './values.js';
 
 /** The handlers of NOTIFY by channel. */
 export class ChannelHandlers {
   readonly #byChannel = new Map<string, Set<(payload: string) => void>>();
   readonly #logger: Logger;
+  readonly #send: (sql: string) => void;
 
-  constructor(logger: Logger) {
+  /** @param send - called with LISTEN after the first handler of a channel, with UNLISTEN after the last. */
+  constructor(logger: Logger, send: (sql: string) => void) {
     this.#logger = logger;
+    this.#send = send;
   }
 
-  get channels(): readonly string[] {
-    return [...this.#byChannel.keys()];
+  /** LISTEN for each channel, for a new connection. */
+  get statements(): readonly string[] {
+    return [...this.#byChannel.keys()].map((channel) => `LISTEN ${quoteIdentifier(channel)}`);
   }
 
-  has(channel: string): boolean {
-    return this.#byChannel.has(channel);
-  }
-
-  /** Adds a handler and returns a function that removes it. */
-  add(channel: string, handler: (payload: string) => void): () => void {
+  /**
+   * Adds a handler and returns a function that removes it.
+   * @throws MillraceError `IDENTIFIER_INVALID`.
+   */
+  listen(channel: string, handler: (payload: string) => void): () => void {
+    const name = quoteIdentifier(channel);
     // In the handler's own async context: PGlite calls back from inside the transaction that happens to run.
     const own = AsyncResource.bind((payload: string) => handler(payload));
     const handlers = this.#byChannel.get(channel) ?? new Set();
     this.#byChannel.set(channel, handlers.add(own));
+    if (handlers.size === 1) this.#send(`LISTEN ${name}`);
     return () => {
-      handlers.delete(own);
-      if (handlers.size === 0 && this.#byChannel.get(channel) === handlers) this.#byChannel.delete(channel);
+      if (!handlers.delete(own) || handlers.size > 0) return;
+      this.#byChannel.delete(channel);
+      this.#send(`UNLISTEN ${name}`);
     };
   }
 

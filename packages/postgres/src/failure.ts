@@ -63,9 +63,10 @@ export function kindOf(error: unknown): FailureKind {
 
 /**
  * Turns an error of a driver into the error for the caller: `BACKEND_UNAVAILABLE`, with the original as its cause, for every failure that may pass.
- * Errors of Millrace and of the statement stay as they are.
+ * Errors of Millrace and of the statement stay as they are, and so does the reason of the caller's signal.
  */
-export function toDatabaseError(error: unknown, operation: string): unknown {
+export function toDatabaseError(error: unknown, operation: string, signal?: AbortSignal): unknown {
+  if (signal?.aborted && error === signal.reason) return error;
   if (error instanceof MillraceError && !ERRORS.is(error, 'DATABASE_TIMEOUT')) return error;
   if (kindOf(error) === 'sql') return error;
   const { code = 'CONNECTION', message } = error as { code?: string; message?: string };

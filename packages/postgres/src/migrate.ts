@@ -34,10 +34,7 @@ interface MigrationFile {
 type AppliedStep = Omit<MigrationFile, 'sql'>;
 
 /** The owner of steps: a package in a schema. */
-interface Owner {
-  readonly schema: string;
-  readonly package: string;
-}
+type Owner = ReturnType<typeof ownerOf>;
 
 const FILE_NAME = /^(\d{4})-[a-z0-9]+(-[a-z0-9]+)*\.sql$/;
 
@@ -49,10 +46,7 @@ const TIMEOUT_MS = 600_000;
 /** Retries of one file: a file that changes tables in use may be the victim of a deadlock. */
 const CONFLICTS_MAX = 8;
 
-const ownerOf = ({ schema = 'millrace', package: name }: MigrateOptions): Owner => ({
-  schema,
-  package: name,
-});
+const ownerOf = ({ schema = 'millrace', package: name }: MigrateOptions) => ({ schema, package: name });
 
 /**
  * Migrates a schema: applies the files that it lacks, each in its own transaction. Any number of instances may call it at once; each file is

@@ -53,7 +53,7 @@ async function runOnce<T>(
 ): Promise<T> {
   const { timeoutMs, signal } = options;
   const session = await host.acquire(deadline, signal).catch((error: unknown) => {
-    throw signal?.aborted && error === signal.reason ? error : toDatabaseError(error, 'a transaction');
+    throw toDatabaseError(error, 'a transaction', signal);
   });
   const transaction = new Transaction(host, session, options);
   const leftMs = Math.max(0, deadline - host.clock.monotonicMs());

@@ -1,19 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { StatementFiles } from '../src/index.js';
+import { folderPerTest } from './support.js';
 
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'millrace-sql-'));
-});
-afterEach(() => rmSync(folder, { recursive: true }));
+const folder = folderPerTest();
 
 function statementsOf(files: Record<string, string>, schema = 'shop'): StatementFiles {
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  return new StatementFiles({ part: 'test', folder: pathToFileURL(`${folder}/`), schema });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder(), name), text);
+  return new StatementFiles({ part: 'test', folder: pathToFileURL(`${folder()}/`), schema });
 }
 
 const TASKS = `-- The statements of tasks.
@@ -29,11 +25,11 @@ DELETE FROM {schema}.worker
 describe('StatementFiles', () => {
   it('reads several statements of a file by their headings, and one statement of a file without any', () => {
     const statements = statementsOf({ 'tasks.sql': TASKS, 'find-order.sql': '-- One order.\nSELECT 1\n' });
+    expect(statements.get('find-order').sql).toBe('/* test find-order */ SELECT 1');
     expect(statements.get('claim_ready').sql).toBe(
       '/* test claim_ready */ SELECT id -- the key\nFROM "shop".task;',
     );
     expect(statements.get('forget_worker').sql).toBe('/* test forget_worker */ DELETE FROM "shop".worker');
-    expect(statements.get('find-order').sql).toBe('/* test find-order */ SELECT 1');
   });
 
   it('puts any schema name in, and gives statements of two schemas two names', () => {

@@ -1,4 +1,4 @@
-import { Lifecycle, type ServiceState } from '@millrace/foundation';
+import { Lifecycle } from '@millrace/foundation';
 import type { Database, QueryResult, Row, SingleQueryOptions, TransactionOptions, Tx } from '../database.js';
 import { resultOf, type SessionResult, type TransactionHost } from '../driver.js';
 import { ERRORS } from '../errors.js';
@@ -19,24 +19,26 @@ const OLDEST_VERSION = 140_000;
 /**
  * A PostgreSQL server (14 or later) behind a pool that reconnects. Every call has a deadline here and on the server, a lost or silent connection is
  * destroyed, and the outcome of a COMMIT whose reply was lost is looked up.
+ *
+ * `start` waits until PostgreSQL answers, and may be called again after a failure: `BACKEND_UNAVAILABLE` after `callTimeoutMs`,
+ * `DATABASE_VERSION_UNSUPPORTED`, `DRIVER_MISSING`, `SERVICE_STOPPED`, or PostgreSQL's error about the user, the password or the database.
  */
-export class PgDatabase implements Database {
+export class PgDatabase extends Lifecycle implements Database {
   readonly kind = 'postgres';
   readonly options: ResolvedPgDatabaseOptions;
   readonly #connections: Connections;
   readonly #listener: Listener;
-  readonly #lifecycle: Lifecycle;
   readonly #host: TransactionHost;
   #stopping: Promise<void> | undefined;
 
   /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `IDENTIFIER_INVALID`. */
   constructor(options: PgDatabaseOptions) {
+    super('The database', { start: () => this.#requireVersion(), stop: () => {} });
     this.options = resolvePgDatabaseOptions(options);
     const { clock, schema, callTimeoutMs } = this.options;
     if (schema !== undefined) quoteIdentifier(schema);
     this.#connections = new Connections(this.options);
     this.#listener = new Listener(this.options);
-    this.#lifecycle = new Lifecycle('The database', { start: () => this.#requireVersion(), stop: () => {} });
     this.#host = {
       ...this.options,
       limitsServer: true,
@@ -45,31 +47,15 @@ export class PgDatabase implements Database {
     };
   }
 
-  get state(): ServiceState {
-    return this.#lifecycle.state;
-  }
-
   get poolSize(): number {
     return this.options.poolSize;
   }
 
-  /**
-   * Waits until PostgreSQL answers. Optional: every call connects. May be called again after a failure.
-   * @throws MillraceError `BACKEND_UNAVAILABLE` after `callTimeoutMs`, `DATABASE_VERSION_UNSUPPORTED`, `DRIVER_MISSING`,
-   * `SERVICE_STOPPED`; PostgreSQL's error about the user, the password or the database.
-   */
-  start(): Promise<void> {
-    return this.#lifecycle.start();
-  }
-
   /** Closes every connection at once, also if PostgreSQL is frozen. Calls and transactions under way fail. */
-  stop(): Promise<void> {
-    this.#stopping ??= this.#stop();
+  override stop(): Promise<void> {
+    // Not a step of the lifecycle: calls connect without a start, and stop must not wait for a start under way.
+    this.#stopping ??= this.#disconnect().then(() => super.stop());
     return this.#stopping;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
   }
 
   /**
@@ -103,7 +89,6 @@ export class PgDatabase implements Database {
 
   /** Listens to NOTIFY on one connection of its own; see {@link Database}. */
   listen(channel: string, handler: (payload: string) => void): () => void {
-    quoteIdentifier(channel);
     return this.#listener.listen(channel, handler);
   }
 
@@ -132,11 +117,9 @@ export class PgDatabase implements Database {
     }
   }
 
-  async #stop(): Promise<void> {
+  #disconnect(): Promise<void> {
     this.#listener.stop();
-    // Not a step of the lifecycle: calls connect without a start, and stop must not wait for a start under way.
-    await this.#connections.stop();
-    await this.#lifecycle.stop();
+    return this.#connections.stop();
   }
 
   async #requireVersion(): Promise<void> {

@@ -1,7 +1,6 @@
 import type { CancelTimer } from '@millrace/foundation';
 import type pg from 'pg';
 import { ChannelHandlers } from '../channel-handlers.js';
-import { quoteIdentifier } from '../values.js';
 import { clientConfig, destroyClient, loadPg, reconnectPauseMs } from './client.js';
 import type { ResolvedPgDatabaseOptions } from './options.js';
 
@@ -26,26 +25,24 @@ export class Listener {
 
   constructor(options: ResolvedPgDatabaseOptions) {
     this.#options = options;
-    this.#handlers = new ChannelHandlers(options.logger);
+    this.#handlers = new ChannelHandlers(options.logger, (sql) => this.#change(sql));
   }
 
   /** Adds a handler and returns a function that removes it. */
   listen(channel: string, handler: (payload: string) => void): () => void {
-    const isNew = !this.#handlers.has(channel);
-    const remove = this.#handlers.add(channel, handler);
-    if (this.#state === 'closed') this.#open();
-    else if (isNew) this.#send(`LISTEN ${quoteIdentifier(channel)}`);
-    return () => {
-      remove();
-      if (this.#handlers.channels.length === 0) this.#close();
-      else if (!this.#handlers.has(channel)) this.#send(`UNLISTEN ${quoteIdentifier(channel)}`);
-    };
+    return this.#handlers.listen(channel, handler);
   }
 
   /** Stops listening to all channels at once. */
   stop(): void {
     this.#close();
     this.#state = 'stopped';
+  }
+
+  #change(sql: string): void {
+    if (this.#handlers.statements.length === 0) this.#close();
+    else if (this.#state === 'closed') this.#open();
+    else this.#send(sql);
   }
 
   #open(): void {
@@ -64,7 +61,7 @@ export class Listener {
     client.on('notification', ({ channel, payload }) => this.#handlers.call(channel, payload ?? ''));
     connection.client = client;
     connection.sent = client.connect();
-    for (const channel of this.#handlers.channels) this.#send(`LISTEN ${quoteIdentifier(channel)}`);
+    for (const sql of this.#handlers.statements) this.#send(sql);
     await connection.sent;
     if (connection !== this.#connection) return;
     this.#failures = 0;

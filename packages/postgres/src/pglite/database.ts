@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { resolve } from 'node:path';
 import type { PGlite } from '@electric-sql/pglite';
-import { Lifecycle, MillraceError, type ServiceState } from '@millrace/foundation';
+import { Lifecycle, MillraceError } from '@millrace/foundation';
 import { ChannelHandlers } from '../channel-handlers.js';
 import type { Database, QueryResult, Row, SingleQueryOptions, TransactionOptions, Tx } from '../database.js';
 import { resultOf, type TransactionHost } from '../driver.js';
@@ -22,13 +22,15 @@ import { SessionQueue } from './session-queue.js';
 /**
  * PostgreSQL inside this process (PGlite), in memory or in a folder: one session, no fsync. Transactions run one at a time. A call outside `tx` from
  * inside a transaction is refused, since it would wait for itself.
+ *
+ * `start` opens the database: `DATABASE_IN_USE`, `DATABASE_DIRECTORY_INVALID`, `DRIVER_MISSING`, `SERVICE_STOPPED`. A new one takes a second or two.
+ * `stop` ends a transaction under way, closes the database and releases its folder.
  */
-export class PgliteDatabase implements Database {
+export class PgliteDatabase extends Lifecycle implements Database {
   readonly kind = 'pglite';
   /** One session, so one transaction at a time. */
   readonly poolSize = 1;
   readonly options: ResolvedPgliteDatabaseOptions;
-  readonly #lifecycle: Lifecycle;
   readonly #queue: SessionQueue;
   readonly #eventLoop = new EventLoopYield();
   readonly #handlers: ChannelHandlers;
@@ -41,12 +43,12 @@ export class PgliteDatabase implements Database {
 
   /** @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `IDENTIFIER_INVALID`. */
   constructor(options: PgliteDatabaseOptions = {}) {
+    super('The database', { start: () => this.#open(), stop: () => this.#close() });
     this.options = resolvePgliteDatabaseOptions(options);
     const { schema, logger } = this.options;
     if (schema !== undefined) quoteIdentifier(schema);
     this.#queue = new SessionQueue(this.options);
-    this.#handlers = new ChannelHandlers(logger);
-    this.#lifecycle = new Lifecycle('The database', { start: () => this.#open(), stop: () => this.#close() });
+    this.#handlers = new ChannelHandlers(logger, (sql) => this.#runApart(sql));
     this.#host = {
       ...this.options,
       // Its timers end the only session, and PGlite then spins without end. The timeout here is enough.
@@ -55,27 +57,6 @@ export class PgliteDatabase implements Database {
       // A COMMIT inside this process is always answered.
       settle: async () => undefined,
     };
-  }
-
-  get state(): ServiceState {
-    return this.#lifecycle.state;
-  }
-
-  /**
-   * Opens the database. A new one takes a second or two. Optional: every call opens it.
-   * @throws MillraceError `DATABASE_IN_USE`, `DATABASE_DIRECTORY_INVALID`, `DRIVER_MISSING`, `SERVICE_STOPPED`.
-   */
-  start(): Promise<void> {
-    return this.#lifecycle.start();
-  }
-
-  /** Ends a transaction under way, closes the database and releases its folder. */
-  stop(): Promise<void> {
-    return this.#lifecycle.stop();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
   }
 
   /** Runs one statement when no transaction is open; see {@link Database}. */
@@ -97,7 +78,7 @@ export class PgliteDatabase implements Database {
         session.release();
       }
     } catch (error) {
-      throw signal?.aborted && error === signal.reason ? error : toDatabaseError(error, 'a query');
+      throw toDatabaseError(error, 'a query', signal);
     }
   }
 
@@ -121,14 +102,7 @@ export class PgliteDatabase implements Database {
 
   /** Listens to NOTIFY of this process; see {@link Database}. */
   listen(channel: string, handler: (payload: string) => void): () => void {
-    const name = quoteIdentifier(channel);
-    const isNew = !this.#handlers.has(channel);
-    const remove = this.#handlers.add(channel, handler);
-    if (isNew) this.#runApart(`LISTEN ${name}`);
-    return () => {
-      remove();
-      if (!this.#handlers.has(channel)) this.#runApart(`UNLISTEN ${name}`);
-    };
+    return this.#handlers.listen(channel, handler);
   }
 
   /** Runs a statement that the caller does not wait for, also from inside a transaction. */
@@ -171,7 +145,7 @@ export class PgliteDatabase implements Database {
       const path = schema === undefined ? 'public' : `${quoteIdentifier(schema)}, public`;
       await pglite.query("SELECT set_config('search_path', $1, false)", [path]);
       // Channels whose own LISTEN met a start that failed.
-      for (const channel of this.#handlers.channels) await pglite.query(`LISTEN ${quoteIdentifier(channel)}`);
+      for (const sql of this.#handlers.statements) await pglite.query(sql);
       this.#pglite = pglite;
     } catch (error) {
       await pglite?.close();

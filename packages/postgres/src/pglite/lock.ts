@@ -146,42 +146,32 @@ function removeOwn(folder: string, file: string): void {
   }
 }
 
-/** Returns the first holder that is alive. Calls `onDead` with the files of dead ones before it. */
+/** Returns the first holder that may be alive. Calls `onDead` with the files of dead ones before it. */
 function findHolder(
   files: readonly string[],
   onDead: (file: string) => void = () => {},
 ): Partial<ProcessIdentity> | undefined {
   for (const file of files) {
-    const identity = readIdentity(file);
-    if (isHeld(file, identity)) return identity ?? {};
+    const holder = holderOf(file);
+    if (holder) return holder;
     onDead(file);
   }
   return undefined;
 }
 
-function isHeld(file: string, identity: ProcessIdentity | undefined): boolean {
-  const alive = identity && isAlive(identity);
-  if (alive !== undefined) return alive;
+/** Returns the process that a file names, as far as it is known, unless the process is dead. */
+function holderOf(file: string): Partial<ProcessIdentity> | undefined {
+  let identity: Partial<ProcessIdentity> = {};
   try {
-    return Date.now() - statSync(file).mtimeMs < SILENT_MS;
+    identity = { ...(JSON.parse(readFileSync(file, 'utf8')) as Partial<ProcessIdentity>) };
+    const { pid, startedAt: noted = '', world } = identity;
+    if (world === ownWorld()) return startedAt(pid) === noted ? identity : undefined;
   } catch {
-    return false; // Removed meanwhile.
+    // The file is half-written, or removed meanwhile.
   }
-}
-
-/** Returns undefined for a half-written file. Its age decides then. */
-function readIdentity(file: string): ProcessIdentity | undefined {
-  try {
-    const identity = JSON.parse(readFileSync(file, 'utf8')) as ProcessIdentity;
-    return typeof identity?.pid === 'number' ? identity : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Reports whether a process runs. Undefined if it cannot be seen from here: another machine, another container, before a reboot. */
-function isAlive({ pid, startedAt: noted, world }: ProcessIdentity): boolean | undefined {
-  return world === ownWorld() ? startedAt(pid) === noted : undefined;
+  // The process cannot be seen from here: another machine, another container, before a reboot.
+  const touchedMs = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return Date.now() - touchedMs < SILENT_MS ? identity : undefined;
 }
 
 function ownWorld(): string {
@@ -194,7 +184,7 @@ function ownWorld(): string {
 }
 
 /** Returns undefined if the process does not exist or is a zombie. */
-function startedAt(pid: number): string | undefined {
+function startedAt(pid = 0): string | undefined {
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
