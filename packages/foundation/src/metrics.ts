@@ -34,7 +34,7 @@ export interface ObservedMetricOptions extends MetricText {
   readonly type: 'counter' | 'gauge' | 'histogram';
   /** How prom-client's cluster mode combines processes: `max` for values of a store, which are the same in all. */
   readonly aggregator: 'sum' | 'max';
-  /** The values now. undefined: no line, instead of a 0 that nobody has measured. Must not throw or take long. */
+  /** The values now. undefined: no line, because a 0 would look measured. Must not throw or take long. */
   read(): Promise<Reading> | Reading;
 }
 

@@ -37,7 +37,7 @@ export class ChannelHandlers {
     };
   }
 
-  /** Calls all handlers of a channel. An exception of one does not keep the others from their call. */
+  /** Calls all handlers of a channel. An exception of a handler is logged, and the next one is called. */
   call(channel: string, payload: string): void {
     for (const handler of [...(this.#byChannel.get(channel) ?? [])]) {
       try {

@@ -68,7 +68,7 @@ export interface Tx extends Queryable {
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
 }
 
-/** The isolation of a transaction from others. */
+/** The isolation of a transaction from concurrent ones. */
 export type IsolationLevel = 'read committed' | 'repeatable read' | 'serializable';
 
 /** Options of a transaction. */

@@ -62,7 +62,7 @@ export function kindOf(error: unknown): FailureKind {
 }
 
 /**
- * Turns an error of a driver into the error for the caller: `BACKEND_UNAVAILABLE`, with the original as its cause, for every failure that may pass.
+ * Turns an error of a driver into the error for the caller: `BACKEND_UNAVAILABLE`, with the original as its cause, for every transient failure.
  * Errors of Millrace and of the statement stay as they are, and so does the reason of the caller's signal.
  */
 export function toDatabaseError(error: unknown, operation: string, signal?: AbortSignal): unknown {

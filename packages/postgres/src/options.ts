@@ -11,7 +11,7 @@ import {
 
 /** Options of both drivers. */
 export interface DatabaseOptions {
-  /** Schema that names without a schema are looked up in first, then `public`. Without it a server uses the user's own search path. */
+  /** First schema of the search path, before `public` (on a server: the user's own search path). */
   readonly schema?: string | undefined;
   /** Time limit of a statement outside a transaction, the wait for a connection included. PGlite cannot end a running statement: only the wait counts. */
   readonly callTimeoutMs?: number | undefined;

@@ -55,7 +55,7 @@ const ASK_EVERY_MS = 20;
 /**
  * Finds the outcome of a transaction whose COMMIT was not answered. Terminates a backend that still holds the transaction open: it never got the
  * COMMIT, or cannot answer it, and its end settles the outcome.
- * @returns undefined if PostgreSQL could not be asked in time, or does not know.
+ * @returns undefined if PostgreSQL could not be reached in time or has no record of it.
  */
 export async function settleOutcome(
   database: Queryable,

@@ -127,7 +127,7 @@ class Transaction {
     return this.#xid;
   }
 
-  /** Begins in one round trip, and learns what a lost COMMIT has to be looked up by. If it fails, statements sent behind it fail too. */
+  /** Begins in one round trip, which also returns the xid for the lookup of a lost COMMIT. If it fails, statements sent behind it fail too. */
   begin(limitMs: number | undefined): Promise<void> {
     this.#begun = this.#begin(limitMs);
     this.#begun.catch(() => {}); // Awaited before COMMIT at the latest.

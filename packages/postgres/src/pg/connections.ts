@@ -68,7 +68,7 @@ export class Connections {
 
   /** Notes that a client is gone or silent. */
   noteLoss(error: unknown): void {
-    // If PostgreSQL itself ended the connection, it ends the others too. Otherwise they may be dead without knowing it.
+    // If PostgreSQL itself ended the connection, it ends the others too. Otherwise they may be dead without a sign.
     if (!isSqlError(error)) this.#suspectBefore = this.options.clock.monotonicMs();
   }
 

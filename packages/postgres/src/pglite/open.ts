@@ -67,14 +67,14 @@ export async function prepareDirectory(
     if (name.startsWith(unfinished)) rmSync(join(parent, name), { recursive: true, force: true });
   }
   if (isWhole(directory)) return;
-  const inTheMaking = join(parent, `${unfinished}${randomBytes(6).toString('hex')}`);
-  mkdirSync(inTheMaking, { mode: OWNER_ONLY });
+  const building = join(parent, `${unfinished}${randomBytes(6).toString('hex')}`);
+  mkdirSync(building, { mode: OWNER_ONLY });
   try {
-    await create(inTheMaking);
-    if (existsSync(directory)) rmdirSync(directory); // It is empty: others were refused.
-    renameSync(inTheMaking, directory);
+    await create(building);
+    if (existsSync(directory)) rmdirSync(directory); // It is empty: `isWhole` has refused any other.
+    renameSync(building, directory);
   } catch (error) {
-    rmSync(inTheMaking, { recursive: true, force: true });
+    rmSync(building, { recursive: true, force: true });
     throw error;
   }
 }

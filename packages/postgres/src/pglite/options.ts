@@ -11,7 +11,7 @@ import { DATABASE_DEFAULTS, DATABASE_RULES, type DatabaseOptions, duration } fro
 export interface PgliteDatabaseOptions extends DatabaseOptions {
   /** Folder of the data, created if it is missing. Without it the data is in memory and gone with the process. */
   readonly dataDir?: string | undefined;
-  /** Time after which a transaction that keeps others waiting is logged as a warning. */
+  /** Age at which a warning is logged for a transaction that other calls wait for (2 s). */
   readonly slowTransactionMs?: number | undefined;
 }
 

@@ -71,7 +71,7 @@ async function runUnderLoad(database: PgDatabase, outage: () => Promise<unknown>
   return outcomes;
 }
 
-/** Checks that committed transactions are stored whole, refused ones are not, and the outcome of the others can be found. */
+/** Checks that committed transactions are stored whole, refused ones are not, and the outcome of unknown ones can be looked up. */
 async function requireTruth(database: PgDatabase, { committed, refused, unknown }: Outcomes): Promise<void> {
   const { rows } = await database.query<{ n: number; part: number }>('SELECT n, part FROM load');
   const stored = new Set(rows.map(({ n }) => n));

@@ -64,7 +64,7 @@ describe('DirectoryLock', () => {
   it.each<[string, Partial<ProcessIdentity> | string]>([
     ['a process that lives', {}],
     [
-      'another machine or container that was not silent for so long',
+      'another machine or container that was not silent for half a minute',
       { world: 'elsewhere', host: 'far-away' },
     ],
     ['a process that is writing its file', '{"pid":'],
