@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Bulkhead } from '../../src/protection/bulkhead.js';
@@ -6,15 +7,22 @@ import { openProtection } from './open-protection.js';
 const CIRCUIT = { failureRate: 0.5, windowMs: 10_000, callsMin: 4, openMs: 2_000, probes: 2 };
 
 describe('orchestrator NFR-2: protection without anything in it', () => {
-  it('orchestrator NFR-2: lets everything through, and begins the work in the call', async () => {
+  it('orchestrator NFR-2: admits everything, begins the work in the call, and lets go of the caller at its end', async () => {
     const { protection, admitted, run } = openProtection({});
+    const { signal } = new AbortController();
     let began = false;
-    const outcome = run(admitted(), () => {
-      began = true;
-      return 'v';
-    });
+    const outcome = run(
+      admitted(),
+      () => {
+        began = true;
+        return 'v';
+      },
+      signal,
+    );
     expect(began).toBe(true);
     expect(await outcome).toEqual({ kind: 'done', value: 'v' });
+    // A signal may live as long as its process. A listener that stays would leak with every call.
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
     expect(protection.state()).toEqual({ circuit: 'closed', running: 0, queued: 0, tokens: undefined });
   });
 
@@ -86,16 +94,6 @@ describe('orchestrator NFR-2: timeout', () => {
     expect(await late.outcome).toEqual({ kind: 'timeout', began: false });
     expect([...waiting.signals, ...late.signals]).toEqual([]);
     expect(protection.state()).toMatchObject({ running: 0, queued: 0 });
-  });
-
-  it('orchestrator NFR-2: what is done in time leaves no timer and no listener', async () => {
-    const { clock, begin } = openProtection({ timeoutMs: 100, hedge: { delayMs: 50 } });
-    const work = begin();
-    work.end('v');
-    expect(await work.outcome).toEqual({ kind: 'done', value: 'v' });
-    expect(clock.pendingTimers).toBe(0);
-    work.abort();
-    expect(work.signals[0]?.aborted).toBe(false);
   });
 });
 
@@ -188,8 +186,8 @@ describe('orchestrator NFR-2: circuit breaker around calls', () => {
     ]);
   });
 
-  it('orchestrator NFR-2: half open, of a hundred at once only `probes` are let through, and told to come when those may have ended', async () => {
-    const { clock, calls, protection, begin, admitted } = openProtection({ circuitBreaker: CIRCUIT });
+  it('orchestrator NFR-2: half open, tells the calls beyond `probes` to come back when the probes may have ended', async () => {
+    const { clock, calls, protection, begin } = openProtection({ circuitBreaker: CIRCUIT });
     const slow = begin();
     await clock.advance(300);
     slow.end('v');
@@ -197,26 +195,11 @@ describe('orchestrator NFR-2: circuit breaker around calls', () => {
     await calls('xxx');
     await clock.advance(2_000);
     const answers = Array.from({ length: 100 }, () => protection.admit());
-    expect(answers.filter((answer) => 'permit' in answer)).toHaveLength(2);
-    const [refused] = answers.flatMap((answer) => ('refusal' in answer ? [answer.refusal] : []));
-    expect(refused?.reason).toBe('CB_OPEN');
-    expect(refused?.retryAfterMs).toBeGreaterThan(1);
-    expect(refused?.retryAfterMs).toBeLessThan(300);
-    for (const answer of answers) if ('permit' in answer) protection.withdraw(answer.permit);
-    expect([admitted(), admitted()]).toHaveLength(2);
-  });
-
-  it('orchestrator NFR-2: one probe that fails opens it again, and its fellow’s later success does not close it', async () => {
-    const { clock, calls, begin, refusal, protection } = openProtection({ circuitBreaker: CIRCUIT });
-    await calls('xxxx');
-    await clock.advance(2_000);
-    const [good, bad] = [begin(), begin()];
-    bad.end(new Error('still down'));
-    await expect(bad.outcome).rejects.toThrow('still down');
-    good.end('v');
-    await good.outcome;
-    expect(refusal()).toEqual({ reason: 'CB_OPEN', retryAfterMs: 2_000 });
-    expect(protection.state().running).toBe(0);
+    const refusals = answers.flatMap((answer) => ('refusal' in answer ? [answer.refusal] : []));
+    expect(refusals).toHaveLength(98);
+    expect(refusals[0]?.reason).toBe('CB_OPEN');
+    expect(refusals[0]?.retryAfterMs).toBeGreaterThan(1);
+    expect(refusals[0]?.retryAfterMs).toBeLessThan(300);
   });
 
   it('orchestrator NFR-2: a wall clock that jumps is not noticed', async () => {
@@ -298,20 +281,6 @@ describe('orchestrator NFR-2: bulkhead', () => {
     }
     bulkhead.leave(running);
     expect([inOrder, bulkhead.queued, bulkhead.slotsTaken]).toEqual([1_000_000, 0, 0]);
-  });
-
-  it('orchestrator NFR-2: a slot that was handed over as its owner aborted goes on to the next', async () => {
-    const { clock, begin, protection } = openProtection({ bulkhead: { concurrency: 1, queueMax: 2 } });
-    const [first, second, third] = [begin(), begin(), begin()];
-    first.abort();
-    await Promise.resolve();
-    second.abort('me too');
-    await expect(second.outcome).rejects.toBe('me too');
-    await clock.advance(0);
-    expect(third.signals).toHaveLength(1);
-    third.end('v');
-    await third.outcome;
-    expect(protection.state()).toMatchObject({ running: 0, queued: 0 });
   });
 });
 
