@@ -57,14 +57,18 @@ describe('Lifecycle', () => {
     }
   });
 
-  it('may be started again after a failed start, whether it threw at once or later', async () => {
+  it('may be started again after a failed start, and stops at the end of await using', async () => {
     for (const fail of [() => Promise.reject(new Error('port taken')), throwPortTaken]) {
-      const { lifecycle, start } = service();
+      const { lifecycle, start, stop } = service();
       start.mockImplementationOnce(fail);
       await expect(lifecycle.start()).rejects.toThrow('port taken');
       expect(lifecycle.state).toBe('IDLE');
-      await lifecycle.start();
-      expect(lifecycle.state).toBe('RUNNING');
+      {
+        await using scope = lifecycle;
+        await scope.start();
+        expect(lifecycle.state).toBe('RUNNING');
+      }
+      expect(stop).toHaveBeenCalledOnce();
     }
   });
 
@@ -74,14 +78,5 @@ describe('Lifecycle', () => {
     const both = await Promise.allSettled([lifecycle.stop(), lifecycle.stop()]);
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(lifecycle.state).toBe('STOPPED');
-  });
-
-  it('stops at the end of await using', async () => {
-    const { lifecycle, stop } = service();
-    {
-      await using scope = lifecycle;
-      await scope.start();
-    }
-    expect(stop).toHaveBeenCalledOnce();
   });
 });

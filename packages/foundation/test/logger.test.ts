@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { loggerOver, silentLogger } from '../src/index.js';
+import { loggerOver } from '../src/index.js';
 
 it('loggerOver writes each level as one object with the message and the fields of all its parents', () => {
   const written: [string, object][] = [];
@@ -20,10 +20,4 @@ it('loggerOver writes each level as one object with the message and the fields o
     ['warn', { message: 'c', part: 'mail', job: 4 }],
     ['error', { message: 'd', part: 'mail', job: 2 }],
   ]);
-});
-
-it('silentLogger accepts every line and writes none', () => {
-  const child = silentLogger.child({ job: 1 });
-  for (const level of ['debug', 'info', 'warn', 'error'] as const)
-    expect(child[level]({}, 'x')).toBeUndefined();
 });
