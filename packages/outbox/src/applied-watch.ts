@@ -1,7 +1,6 @@
 import { type Loop, loop } from '@millrace/foundation';
-import type { ResolvedOutboxOptions } from './options.js';
-import type { AppliedVersion, DagRegistry } from './registry.js';
-import type { WakeUps } from './wake-ups.js';
+import type { Kit } from './kit.js';
+import type { AppliedVersion } from './registry.js';
 
 /** An applied version, and what an instance can run of it. */
 export interface AppliedRow {
@@ -31,12 +30,8 @@ const VERSIONS_MAX = 10_000;
  * @param afterChange - called when this instance can run more than before.
  */
 export function appliedWatchOf(
-  {
-    store,
-    registry,
-    wakeUps,
-  }: { readonly store: AppliedStore; readonly registry: DagRegistry; readonly wakeUps: WakeUps },
-  options: ResolvedOutboxOptions,
+  { options, registry, wakeUps }: Kit,
+  store: AppliedStore,
   afterChange: () => void,
 ): Loop {
   let known: ReadonlyMap<number, AppliedVersion> = new Map();

@@ -1,8 +1,7 @@
-import { type Clock, ERRORS as FOUNDATION_ERRORS, printable } from '@millrace/foundation';
-import type { Database, Tx } from '@millrace/postgres';
-import type { BatchListeners } from './batch-listeners.js';
+import { ERRORS as FOUNDATION_ERRORS, printable } from '@millrace/foundation';
+import type { Tx } from '@millrace/postgres';
 import { ERRORS } from './errors.js';
-import type { OutboxEvents } from './events.js';
+import type { Kit } from './kit.js';
 import type {
   BacklogView,
   Batch,
@@ -15,12 +14,10 @@ import type {
   TaskSummary,
   TaskView,
 } from './model.js';
-import type { BatchStore, ViewStore } from './ports.js';
 import { type CriticalPath, criticalPath } from './rules/critical-path.js';
 import { reopen } from './rules/reopen.js';
 import { timeTasks } from './rules/task-times.js';
 import { BATCH_MOVES, TASK_MOVES } from './states.js';
-import type { WakeUps } from './wake-ups.js';
 
 /** A batch with its tasks. */
 export interface BatchDetails {
@@ -79,30 +76,10 @@ const ID = /^[1-9]\d{0,17}$/;
 
 /** Looks at batches, and ends or repeats them. */
 export class Batches {
-  readonly #database: Database;
-  readonly #store: BatchStore;
-  readonly #views: ViewStore;
-  readonly #listeners: BatchListeners;
-  readonly #events: OutboxEvents;
-  readonly #wakeUps: WakeUps;
-  readonly #clock: Clock;
+  readonly #kit: Kit;
 
-  constructor(parts: {
-    readonly database: Database;
-    readonly store: BatchStore;
-    readonly views: ViewStore;
-    readonly listeners: BatchListeners;
-    readonly events: OutboxEvents;
-    readonly wakeUps: WakeUps;
-    readonly clock: Clock;
-  }) {
-    this.#database = parts.database;
-    this.#store = parts.store;
-    this.#views = parts.views;
-    this.#listeners = parts.listeners;
-    this.#events = parts.events;
-    this.#wakeUps = parts.wakeUps;
-    this.#clock = parts.clock;
+  constructor(kit: Kit) {
+    this.#kit = kit;
   }
 
   /**
@@ -110,7 +87,7 @@ export class Batches {
    * @throws MillraceError `BATCH_NOT_FOUND`.
    */
   async get(id: string): Promise<Batch> {
-    const batch = ID.test(id) ? await this.#store.get(id) : undefined;
+    const batch = ID.test(id) ? await this.#kit.batches.get(id) : undefined;
     if (!batch) throw notFound(id);
     return batch;
   }
@@ -125,7 +102,7 @@ export class Batches {
     dag: string;
     bizKey: string;
   }): Promise<Batch | undefined> {
-    return this.#store.find({ tenant, dag, bizKey });
+    return this.#kit.batches.find({ tenant, dag, bizKey });
   }
 
   /**
@@ -135,11 +112,12 @@ export class Batches {
   async status(id: string): Promise<BatchDetails> {
     const batch = await this.get(id);
     const [counts, tasks, { path, edges }] = await Promise.all([
-      this.#views.counts(id),
-      this.#views.firstTasks(id, TASKS_SHOWN),
+      this.#kit.views.counts(id),
+      this.#kit.views.firstTasks(id, TASKS_SHOWN),
       this.#shape(batch),
     ]);
-    const eta = path && batch.status === 'RUNNING' ? new Date(this.#clock.now() + path.leftMs) : undefined;
+    const eta =
+      path && batch.status === 'RUNNING' ? new Date(this.#kit.options.clock.now() + path.leftMs) : undefined;
     return { batch, counts, tasks, edges, criticalPath: path, eta };
   }
 
@@ -150,8 +128,8 @@ export class Batches {
   }> {
     if (batch.taskCount > PATH_TASKS_MAX) return {};
     const [{ tasks, usualMs }, edges] = await Promise.all([
-      this.#views.times(batch, { batches: BATCHES_COMPARED, tasksMax: PATH_TASKS_MAX }),
-      this.#views.edges(batch),
+      this.#kit.views.times(batch, { batches: BATCHES_COMPARED, tasksMax: PATH_TASKS_MAX }),
+      this.#kit.views.edges(batch),
     ]);
     const timed = timeTasks(tasks, usualMs);
     return {
@@ -170,7 +148,7 @@ export class Batches {
     await this.get(id);
     const size = pageSize(limit);
     const asked = { after: cursorOf(cursor), limit: size, status, bytesMax: PAGE_RESULT_BYTES_MAX };
-    const { tasks, isCut } = await this.#views.tasks(id, asked);
+    const { tasks, isCut } = await this.#kit.views.tasks(id, asked);
     return pageOf(tasks, isCut ? tasks.length : size);
   }
 
@@ -180,7 +158,7 @@ export class Batches {
    */
   async task(id: string, key: string): Promise<TaskView> {
     await this.get(id);
-    const task = await this.#views.task(id, key);
+    const task = await this.#kit.views.task(id, key);
     if (!task) throw ERRORS.create('TASK_NOT_FOUND', { batch: id, task: key });
     return task;
   }
@@ -198,25 +176,28 @@ export class Batches {
   ): Promise<ReadonlyMap<string, BatchEnding>> {
     const known = ids.filter((id) => ID.test(id));
     if (known.length === 0) return new Map();
-    return new Map((await this.#views.endings(known, bytesMax, tx)).map((ending) => [ending.id, ending]));
+    return new Map((await this.#kit.views.endings(known, bytesMax, tx)).map((ending) => [ending.id, ending]));
   }
 
   /** Batches without their payloads, the newest first, a page at a time. */
   async list({ cursor, limit, ...filter }: BatchFilter = {}): Promise<Page<BatchSummary>> {
     checkStatus(filter.status, Object.keys(BATCH_MOVES));
     const size = pageSize(limit);
-    return pageOf(await this.#views.batches({ ...filter, before: cursorOf(cursor), limit: size }), size);
+    return pageOf(await this.#kit.views.batches({ ...filter, before: cursorOf(cursor), limit: size }), size);
   }
 
   /** Tasks that failed for good, the newest first, a page at a time. */
   async deadLetters({ cursor, limit, ...filter }: DeadLetterFilter = {}): Promise<Page<TaskSummary>> {
     const size = pageSize(limit);
-    return pageOf(await this.#views.deadLetters({ ...filter, before: cursorOf(cursor), limit: size }), size);
+    return pageOf(
+      await this.#kit.views.deadLetters({ ...filter, before: cursorOf(cursor), limit: size }),
+      size,
+    );
   }
 
   /** The whole backlog by state, and how long the oldest task has been able to run. */
   backlog({ tenant }: { readonly tenant?: string | undefined } = {}): Promise<BacklogView> {
-    return this.#views.backlog(tenant);
+    return this.#kit.views.backlog(tenant);
   }
 
   /**
@@ -227,23 +208,23 @@ export class Batches {
    */
   async abort(id: string): Promise<Batch> {
     await this.get(id);
-    const { batch, isAborted } = await this.#database.transaction(
+    const { batch, isAborted } = await this.#kit.options.database.transaction(
       async (tx) => {
-        const locked = await this.#store.lock(tx, id);
+        const locked = await this.#kit.batches.lock(tx, id);
         if (!locked) throw notFound(id);
         if (locked.status !== 'RUNNING') return { batch: locked, isAborted: false };
-        const aborted = await this.#store.abort(tx, id);
-        await this.#listeners.tell(tx, aborted);
+        const aborted = await this.#kit.batches.abort(tx, id);
+        await this.#kit.listeners.tell(tx, aborted);
         return { batch: aborted, isAborted: true };
       },
       { retries: 3 },
     );
     if (isAborted) {
       const { tenant, dag, bizKey, status } = batch;
-      this.#events.emit('batch', { id, tenant, dag, bizKey, status });
+      this.#kit.events.emit('batch', { id, tenant, dag, bizKey, status });
       const hint = { kind: 'aborted', batchId: id } as const;
-      this.#wakeUps.here(hint);
-      this.#wakeUps.others(hint);
+      this.#kit.wakeUps.here(hint);
+      this.#kit.wakeUps.others(hint);
     }
     return batch;
   }
@@ -267,11 +248,11 @@ export class Batches {
 
   async #reopen(id: string, only?: string): Promise<Batch> {
     await this.get(id);
-    const batch = await this.#database.transaction(
+    const batch = await this.#kit.options.database.transaction(
       async (tx) => {
-        const locked = await this.#store.lock(tx, id);
+        const locked = await this.#kit.batches.lock(tx, id);
         if (!locked) throw notFound(id);
-        const { state, idOf } = await this.#store.lockTasks(tx, locked);
+        const { state, idOf } = await this.#kit.batches.lockTasks(tx, locked);
         if (only !== undefined) {
           const task = state.tasks.find(({ key }) => key === only);
           if (!task) throw ERRORS.create('TASK_NOT_FOUND', { batch: id, task: only });
@@ -280,11 +261,11 @@ export class Batches {
             throw ERRORS.create('TASK_NOT_RETRYABLE', { batch: id, task: only, status });
         }
         const { tasks, failing } = reopen(state, only);
-        return tasks.length === 0 ? locked : this.#store.reopen(tx, locked, { tasks, failing, idOf });
+        return tasks.length === 0 ? locked : this.#kit.batches.reopen(tx, locked, { tasks, failing, idOf });
       },
       { retries: 3 },
     );
-    this.#wakeUps.here({ kind: 'work', dag: batch.dag });
+    this.#kit.wakeUps.here({ kind: 'work', dag: batch.dag });
     return batch;
   }
 }

@@ -1,9 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import { backoffMs, type Clock, type Logger, sleep } from '@millrace/foundation';
-import type { Database } from '@millrace/postgres';
-import type { ResolvedOutboxOptions } from './options.js';
+import { backoffMs, sleep } from '@millrace/foundation';
+import type { Kit } from './kit.js';
 import { isPassing } from './passing.js';
-import type { TaskEnd, TaskStore } from './ports.js';
+import type { TaskEnd } from './ports.js';
 
 /** Told whether the claim held; or what PostgreSQL says of a result that it cannot keep. */
 export type AfterWriting = (isEnded: boolean, error?: unknown) => void;
@@ -13,9 +12,6 @@ interface Waiting {
   readonly tell: AfterWriting;
 }
 
-/** Told after a group was written: how many other tasks can run now. */
-export type AfterGroup = (ready: number) => void;
-
 const PAUSE_FIRST_MS = 50;
 const PAUSE_MAX_MS = 1_000;
 
@@ -24,29 +20,15 @@ const PAUSE_MAX_MS = 1_000;
  * written is tried again; the leases are extended meanwhile.
  */
 export class Completions {
-  readonly #tasks: TaskStore;
-  readonly #database: Database;
-  readonly #options: ResolvedOutboxOptions;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #afterGroup: AfterGroup;
+  readonly #kit: Kit;
   #waiting: Waiting[] = [];
   #cancelTimer: (() => void) | undefined;
   /** Groups on their way. */
   #writing = 0;
   readonly #stopped = new AbortController();
 
-  constructor(
-    parts: { readonly tasks: TaskStore; readonly database: Database },
-    options: ResolvedOutboxOptions,
-    afterGroup: AfterGroup,
-  ) {
-    this.#tasks = parts.tasks;
-    this.#database = parts.database;
-    this.#options = options;
-    this.#clock = options.clock;
-    this.#logger = options.logger;
-    this.#afterGroup = afterGroup;
+  constructor(kit: Kit) {
+    this.#kit = kit;
     // Every group that waits for the database listens to it.
     setMaxListeners(0, this.#stopped.signal);
   }
@@ -54,11 +36,11 @@ export class Completions {
   /** Has an end written with the next group. */
   add(end: TaskEnd, tell: AfterWriting): void {
     this.#waiting.push({ end, tell });
-    if (this.#waiting.length >= this.#options.completionsMax) this.#flush();
+    if (this.#waiting.length >= this.#kit.options.completionsMax) this.#flush();
     // The first goes at once, with what ends in the same moment; others gather while it is being written.
     else
-      this.#cancelTimer ??= this.#clock.setTimer(
-        this.#writing === 0 ? 0 : this.#options.completionDelayMs,
+      this.#cancelTimer ??= this.#kit.options.clock.setTimer(
+        this.#writing === 0 ? 0 : this.#kit.options.completionDelayMs,
         () => this.#flush(),
       );
   }
@@ -88,21 +70,21 @@ export class Completions {
     const ends = group.map(({ end }) => end);
     for (let attempt = 1; ; attempt++) {
       try {
-        const { ended, ready } = await this.#tasks.end(this.#database, ends);
+        const { ended, ready } = await this.#kit.tasks.end(this.#kit.options.database, ends);
         // An earlier attempt may have written them, and only its reply was lost.
-        const before = attempt > 1 ? await this.#tasks.doneBefore(ends) : ended;
+        const before = attempt > 1 ? await this.#kit.tasks.doneBefore(ends) : ended;
         for (const { end, tell } of group) tell(ended.has(end.id) || before.has(end.id));
-        this.#afterGroup(ready);
+        this.#kit.afterEnd(ready);
         return;
       } catch (error) {
         if (!isPassing(error)) return this.#separate(group, error);
-        this.#logger.warn(
+        this.#kit.options.logger.warn(
           { tasks: ends.length, reason: String(error) },
           'Writing completions failed, will retry',
         );
         const pause = { attempt, baseMs: PAUSE_FIRST_MS, maxMs: PAUSE_MAX_MS };
         const pauseMs = backoffMs({ strategy: 'exponential', ...pause });
-        if (await sleep(this.#clock, pauseMs, this.#stopped.signal)) continue;
+        if (await sleep(this.#kit.options.clock, pauseMs, this.#stopped.signal)) continue;
         for (const { tell } of group) tell(false);
         return;
       }

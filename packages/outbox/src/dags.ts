@@ -1,13 +1,12 @@
 import { pageSize } from './batches.js';
 import type { DagData } from './define-dag.js';
 import { ERRORS } from './errors.js';
+import type { Kit } from './kit.js';
 import type { DagView, Page } from './model.js';
-import type { ResolvedOutboxOptions } from './options.js';
-import type { DagRegistry } from './registry.js';
 import { shown } from './rules/name-problem.js';
 import { readDagData } from './rules/read-dag-data.js';
 import type { ValidDag } from './rules/validate-dag.js';
-import { APPLIED, channelOf, type WakeUps } from './wake-ups.js';
+import { APPLIED, channelOf } from './wake-ups.js';
 
 /** A stored DAG without its tasks. */
 export type DagHead = Omit<DagView, 'tasks'>;
@@ -77,26 +76,14 @@ const TASKS_PER_PAGE = 10_000;
 
 /** The DAGs that are stored: those of code, and those that are applied as data while everything runs. */
 export class Dags {
+  readonly #kit: Kit;
   readonly #store: ApplyStore;
   readonly #views: DagViews;
-  readonly #registry: DagRegistry;
-  readonly #wakeUps: WakeUps;
-  readonly #options: ResolvedOutboxOptions;
 
-  constructor(
-    parts: {
-      readonly store: ApplyStore;
-      readonly views: DagViews;
-      readonly registry: DagRegistry;
-      readonly wakeUps: WakeUps;
-    },
-    options: ResolvedOutboxOptions,
-  ) {
-    this.#store = parts.store;
-    this.#views = parts.views;
-    this.#registry = parts.registry;
-    this.#wakeUps = parts.wakeUps;
-    this.#options = options;
+  constructor(kit: Kit, store: ApplyStore, views: DagViews) {
+    this.#kit = kit;
+    this.#store = store;
+    this.#views = views;
   }
 
   /**
@@ -107,11 +94,11 @@ export class Dags {
    * @throws MillraceError `DAG_INVALID`, `BATCH_TOO_LARGE` (nothing has been stored then); `BACKEND_UNAVAILABLE` and others of the database.
    */
   async apply(definition: DagData): Promise<AppliedDag> {
-    const { schema, tasksPerBatchMax } = this.#options;
-    const dag = readDagData(definition, this.#registry, tasksPerBatchMax);
+    const { schema, tasksPerBatchMax } = this.#kit.options;
+    const dag = readDagData(definition, this.#kit.registry, tasksPerBatchMax);
     const channel = channelOf(schema);
     const stored = await this.#store.apply(dag, { inForceMax: IN_FORCE_MAX, channel, hint: APPLIED });
-    this.#wakeUps.here({ kind: 'applied' });
+    this.#kit.wakeUps.here({ kind: 'applied' });
     return { name: dag.name, ...stored, taskCount: dag.tasks.length };
   }
 

@@ -1,15 +1,15 @@
-import { ERRORS as DATABASE_ERRORS, type Database, type Tx } from '@millrace/postgres';
+import { ERRORS as DATABASE_ERRORS, type Tx } from '@millrace/postgres';
 import type { Completions } from './completions.js';
 import { ERRORS } from './errors.js';
 import type { TaskResult } from './events.js';
-import type { ResolvedOutboxOptions } from './options.js';
+import type { Kit } from './kit.js';
 import { isPassing } from './passing.js';
 import type { ClaimedTask } from './ports.js';
 import type { TaskHandler } from './registry.js';
 import { type ContextParts, contextOf } from './run-context.js';
 import { STOPPING, type StopSwitch } from './stop-switch.js';
 import { isUnwanted, type TaskEndings } from './task-endings.js';
-import type { AfterEnd, TaskOutcomes } from './task-outcomes.js';
+import type { TaskOutcomes } from './task-outcomes.js';
 
 /** A handler that calls other systems. */
 export type ExternalHandler = Extract<TaskHandler, { readonly mode: 'external' }>;
@@ -27,28 +27,16 @@ export interface TryListener {
  * per second leave no time for five promises each.
  */
 export class ExternalRunner {
-  readonly #database: Database;
+  readonly #kit: Kit;
   readonly #endings: TaskEndings;
   readonly #outcomes: TaskOutcomes;
   readonly #completions: Completions;
-  readonly #options: ResolvedOutboxOptions;
-  readonly #afterEnd: AfterEnd;
 
-  constructor(
-    parts: {
-      readonly endings: TaskEndings;
-      readonly outcomes: TaskOutcomes;
-      readonly completions: Completions;
-    },
-    options: ResolvedOutboxOptions,
-    afterEnd: AfterEnd,
-  ) {
-    this.#database = options.database;
-    this.#endings = parts.endings;
-    this.#outcomes = parts.outcomes;
-    this.#completions = parts.completions;
-    this.#options = options;
-    this.#afterEnd = afterEnd;
+  constructor(kit: Kit, endings: TaskEndings, outcomes: TaskOutcomes, completions: Completions) {
+    this.#kit = kit;
+    this.#endings = endings;
+    this.#outcomes = outcomes;
+    this.#completions = completions;
   }
 
   /**
@@ -59,7 +47,7 @@ export class ExternalRunner {
     const { timeoutMs } = task;
     const { stop } = parts;
     const timeUp = () => stop.stop(ERRORS.create('TASK_TIMEOUT', { timeoutMs }));
-    const cancelTimer = this.#options.clock.setTimer(timeoutMs, timeUp);
+    const cancelTimer = this.#kit.options.clock.setTimer(timeoutMs, timeUp);
     let isOver = false;
     /** Whatever comes first counts: what a handler does after its time is nobody's. */
     const isFirst = (): boolean => {
@@ -155,7 +143,7 @@ export class ExternalRunner {
     result: TaskResult,
   ): Promise<TaskResult> {
     try {
-      this.#afterEnd(await this.#database.transaction(end, { retries: 3 }));
+      this.#kit.afterEnd(await this.#kit.options.database.transaction(end, { retries: 3 }));
       return result;
     } catch (error) {
       if (ERRORS.is(error, 'CLAIM_LOST') || DATABASE_ERRORS.is(error, 'COMMIT_UNKNOWN')) return 'lost';

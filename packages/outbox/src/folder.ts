@@ -1,10 +1,7 @@
 import { type Loop, loop } from '@millrace/foundation';
-import { ERRORS as DATABASE_ERRORS, type Database, type Tx } from '@millrace/postgres';
-import type { BatchListeners } from './batch-listeners.js';
-import type { OutboxEvents } from './events.js';
+import { ERRORS as DATABASE_ERRORS, type Tx } from '@millrace/postgres';
+import type { Kit } from './kit.js';
 import type { Batch } from './model.js';
-import type { ResolvedOutboxOptions } from './options.js';
-import type { BatchStore, TaskStore } from './ports.js';
 import { batchFields } from './rules/log-fields.js';
 
 /** The result of a fold. */
@@ -62,14 +59,8 @@ interface Telling {
  * tick is counted once.
  */
 export class Folder {
-  readonly #database: Database;
+  readonly #kit: Kit;
   readonly #folds: FoldStore;
-  readonly #batches: BatchStore;
-  readonly #tasks: TaskStore;
-  readonly #listeners: BatchListeners;
-  readonly #events: OutboxEvents;
-  readonly #options: ResolvedOutboxOptions;
-  readonly #afterReady: (ready: number) => void;
   readonly #hasBacklog: () => boolean;
   readonly #loop: Loop;
   #foldedMs = Number.NEGATIVE_INFINITY;
@@ -84,33 +75,12 @@ export class Folder {
    */
   #isWary = false;
 
-  /**
-   * @param hooks - `afterReady`: told how many tasks can run now; `hasBacklog`: whether more wait than this instance can take.
-   */
-  constructor(
-    parts: {
-      readonly folds: FoldStore;
-      readonly batches: BatchStore;
-      readonly tasks: TaskStore;
-      readonly listeners: BatchListeners;
-      readonly events: OutboxEvents;
-    },
-    options: ResolvedOutboxOptions,
-    {
-      afterReady,
-      hasBacklog,
-    }: { readonly afterReady: (ready: number) => void; readonly hasBacklog: () => boolean },
-  ) {
-    this.#database = options.database;
-    this.#folds = parts.folds;
-    this.#batches = parts.batches;
-    this.#tasks = parts.tasks;
-    this.#listeners = parts.listeners;
-    this.#events = parts.events;
-    this.#options = options;
-    this.#afterReady = afterReady;
+  /** @param hasBacklog - reports whether more tasks are ready than this instance can take. */
+  constructor(kit: Kit, folds: FoldStore, hasBacklog: () => boolean) {
+    this.#kit = kit;
+    this.#folds = folds;
     this.#hasBacklog = hasBacklog;
-    this.#loop = loop(options, 'Count ended tasks', LOOK_EVERY_MS, () => this.#fold());
+    this.#loop = loop(kit.options, 'Count ended tasks', LOOK_EVERY_MS, () => this.#fold());
   }
 
   /** Begins to look for ticks. */
@@ -120,7 +90,7 @@ export class Folder {
 
   /** There are new ticks: counted at once after a rest, with others that come meanwhile when there was none. */
   announce(): void {
-    const { clock } = this.#options;
+    const { clock } = this.#kit.options;
     this.#isAnnounced = true;
     const pauseMs = this.#hasBacklog() ? REST_WITH_BACKLOG_MS : REST_MS;
     const restMs = this.#foldedMs + pauseMs - clock.monotonicMs();
@@ -145,14 +115,14 @@ export class Folder {
     if (!isAnnounced && !(await this.#folds.peek(this.#leftAlone()))) return;
     let isLocked = false;
     for (let hasMore = true; hasMore; ) ({ hasMore, isLocked } = await this.#foldOnce());
-    this.#foldedMs = this.#options.clock.monotonicMs();
-    if (isLocked) this.#options.clock.setTimer(LOCKED_PAUSE_MS, () => this.announce(), { unref: true });
+    this.#foldedMs = this.#kit.options.clock.monotonicMs();
+    if (isLocked) this.#kit.options.clock.setTimer(LOCKED_PAUSE_MS, () => this.announce(), { unref: true });
   }
 
   /** Gives whether there may be more, and whether others had some locked. */
   async #foldOnce(): Promise<{ readonly hasMore: boolean; readonly isLocked: boolean }> {
     const telling: Telling = {};
-    const work = this.#database.transaction(
+    const work = this.#kit.options.database.transaction(
       async (tx) => {
         telling.now = undefined; // It may be run again.
         // Both in one round trip.
@@ -160,8 +130,8 @@ export class Folder {
           this.#folds.foldJoins(tx, TICKS_MAX),
           this.#folds.foldBatches(tx, TICKS_MAX, this.#leftAlone()),
         ]);
-        for (const id of joins.skip) await this.#tasks.lockDescendants(tx, id);
-        const ready = joins.ready + (await this.#tasks.skip(tx, joins.skip));
+        for (const id of joins.skip) await this.#kit.tasks.lockDescendants(tx, id);
+        const ready = joins.ready + (await this.#kit.tasks.skip(tx, joins.skip));
         return { joins, batches, ready, ended: await this.#tell(tx, batches.ended, telling) };
       },
       { retries: 3, beginWithFirst: true },
@@ -171,10 +141,10 @@ export class Folder {
       throw error;
     });
     this.#isWary = false;
-    if (ready > 0) this.#afterReady(ready);
+    this.#kit.afterReady(ready);
     for (const { id, tenant, dag, bizKey, status } of ended) {
       this.#failing.delete(id);
-      this.#events.emit('batch', { id, tenant, dag, bizKey, status });
+      this.#kit.events.emit('batch', { id, tenant, dag, bizKey, status });
     }
     return { hasMore: joins.hasMore || batches.hasMore, isLocked: joins.isLocked || batches.isLocked };
   }
@@ -182,14 +152,14 @@ export class Folder {
   /** Tells listeners; one that fails, or never ends, keeps its own batch from ending, and no other: see #blame. */
   async #tell(tx: Tx, ids: readonly string[], telling: Telling): Promise<readonly Batch[]> {
     if (ids.length === 0) return [];
-    const ended = await this.#batches.countTasks(tx, ids);
-    if (this.#listeners.size === 0) return ended;
+    const ended = await this.#kit.batches.countTasks(tx, ids);
+    if (this.#kit.listeners.size === 0) return ended;
     for (const batch of ended) {
       // Of a fold that was given up meanwhile nobody else is to be told.
       tx.signal.throwIfAborted();
       telling.now = { batch, signal: tx.signal };
-      if (this.#isWary) await tx.transaction((part) => this.#listeners.tell(part, batch));
-      else await this.#listeners.tell(tx, batch);
+      if (this.#isWary) await tx.transaction((part) => this.#kit.listeners.tell(part, batch));
+      else await this.#kit.listeners.tell(tx, batch);
     }
     telling.now = undefined;
     return ended;
@@ -211,7 +181,7 @@ export class Folder {
 
   #leaveAlone(batch: Batch, error: unknown, firstMs: number): void {
     const { id, dag } = batch;
-    const { clock, logger } = this.#options;
+    const { clock, logger } = this.#kit.options;
     const pauseMs = Math.min(
       Math.max(firstMs, (this.#failing.get(id)?.pauseMs ?? 0) * 2),
       LISTENER_PAUSE_MAX_MS,
@@ -226,7 +196,7 @@ export class Folder {
   }
 
   #leftAlone(): readonly string[] {
-    const nowMs = this.#options.clock.monotonicMs();
+    const nowMs = this.#kit.options.clock.monotonicMs();
     return [...this.#failing].flatMap(([id, { untilMs }]) => (untilMs > nowMs ? id : []));
   }
 }

@@ -7,6 +7,7 @@ import { Dags } from './dags.js';
 import type { DagDefinition } from './define-dag.js';
 import { OutboxEvents } from './events.js';
 import { Folder } from './folder.js';
+import type { Kit } from './kit.js';
 import { requireOutboxMigrated } from './migrate.js';
 import type { WorkerView } from './model.js';
 import { type OutboxOptions, type ResolvedOutboxOptions, resolveOutboxOptions } from './options.js';
@@ -72,56 +73,46 @@ export class Outbox implements Service {
     const { database, schema, logger } = options;
     const statements = new Statements(schema);
     const channel = channelOf(schema);
-    const tasks = new PostgresTaskStore(database, statements);
-    const store = new PostgresBatchStore(database, statements, channel);
-    const events = new OutboxEvents(logger);
-    this.events = events;
-    const listeners = this.#listeners;
     this.options = options;
+    this.events = new OutboxEvents(logger);
     const dagStore = new PostgresDagStore(database, statements);
     this.registry = new DagRegistry(dagStore, options);
     for (const dag of dags) this.registry.add(dag);
-    const { registry } = this;
-    const wakeUps = new WakeUps(database, channel, logger);
-    this.#wakeUps = wakeUps;
-    const dagViews = new PostgresDagViews(database, statements);
-    this.dags = new Dags({ store: dagStore, views: dagViews, registry, wakeUps }, options);
-    this.#appliedWatch = appliedWatchOf({ store: dagViews, registry, wakeUps }, options, () =>
-      this.poller.wake(),
-    );
-    this.pusher = new Pusher({ store, registry, wakeUps, events }, options);
-    const views = new PostgresViewStore(database, statements);
-    this.batches = new Batches({ database, store, views, listeners, events, wakeUps, clock: options.clock });
-
+    this.#wakeUps = new WakeUps(database, channel, logger);
     const afterReady = (ready: number) => {
       if (ready > 0) this.poller.wake();
     };
-    const afterEnd = (ready: number) => {
-      afterReady(ready);
-      this.#folder.announce();
-    };
-    const folds = new PostgresFoldStore(database, statements);
-    const hasBacklog = () => this.poller.hasMore;
-    this.#folder = new Folder({ folds, batches: store, tasks, listeners, events }, options, {
-      afterReady,
-      hasBacklog,
-    });
-    const outcomes = new TaskOutcomes({ tasks, batches: store, events }, options, afterEnd);
-    this.#completions = new Completions({ tasks, database }, options, afterEnd);
-    const runner = new TaskRunner(
-      { tasks, registry, outcomes, completions: this.#completions },
+    const kit: Kit = {
       options,
-      afterEnd,
-    );
-    this.#sweeper = sweeperOf({ tasks, outcomes, registry, events }, options);
-    this.poller = new Poller({ tasks, registry, runner, wakeUps }, options);
+      tasks: new PostgresTaskStore(database, statements),
+      batches: new PostgresBatchStore(database, statements, channel),
+      views: new PostgresViewStore(database, statements),
+      registry: this.registry,
+      wakeUps: this.#wakeUps,
+      events: this.events,
+      listeners: this.#listeners,
+      afterReady,
+      afterEnd: (ready) => {
+        afterReady(ready);
+        this.#folder.announce();
+      },
+    };
+    const dagViews = new PostgresDagViews(database, statements);
+    this.dags = new Dags(kit, dagStore, dagViews);
+    this.#appliedWatch = appliedWatchOf(kit, dagViews, () => this.poller.wake());
+    this.pusher = new Pusher(kit);
+    this.batches = new Batches(kit);
+    this.#folder = new Folder(kit, new PostgresFoldStore(database, statements), () => this.poller.hasMore);
+    const outcomes = new TaskOutcomes(kit);
+    this.#completions = new Completions(kit);
+    this.#sweeper = sweeperOf(kit, outcomes);
+    this.poller = new Poller(kit, new TaskRunner(kit, outcomes, this.#completions));
     const schedules = new PostgresScheduleStore(database, statements);
-    this.#scheduler = new Scheduler({ schedules, batches: store, wakeUps, events }, options);
-    this.schedules = new Schedules({ schedules, batches: store }, options, () => this.#scheduler.trigger());
+    this.#scheduler = new Scheduler(kit, schedules);
+    this.schedules = new Schedules(kit, schedules, () => this.#scheduler.trigger());
     this.#pruner = prunerOf(new PostgresPruneStore(database, statements), options);
     this.vacuum = new VacuumWatch(new PostgresHorizonStore(database, statements), options);
-    const workers = new PostgresWorkerStore(database, statements);
-    this.#presence = new Presence({ workers, registry }, options);
+    this.#presence = new Presence(kit, new PostgresWorkerStore(database, statements));
     this.#lifecycle = new Lifecycle('The outbox', { start: () => this.#start(), stop: () => this.#stop() });
   }
 

@@ -9,14 +9,13 @@ import {
   withJitter,
 } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
-import { type ResolvedOutboxOptions, workerIdOf } from './options.js';
-import type { ClaimedTask, TaskStore } from './ports.js';
+import type { Kit } from './kit.js';
+import { workerIdOf } from './options.js';
+import type { ClaimedTask } from './ports.js';
 import { ReadyLooks } from './ready-looks.js';
-import type { DagRegistry } from './registry.js';
 import { claimPauseMs } from './rules/claim-pace.js';
 import { STOPPING, StopSwitch } from './stop-switch.js';
 import type { TaskRunner } from './task-runner.js';
-import type { WakeUps } from './wake-ups.js';
 
 /** Pause after a failed claim. */
 const FAILURE_PAUSE_FIRST_MS = 100;
@@ -41,11 +40,9 @@ interface Claim {
 export class Poller implements Service {
   /** What its claims are signed with. */
   readonly workerId: string;
+  readonly #kit: Kit;
   readonly #looks: ReadyLooks;
-  readonly #registry: DagRegistry;
   readonly #runner: TaskRunner;
-  readonly #wakeUps: WakeUps;
-  readonly #options: ResolvedOutboxOptions;
   readonly #claims: HeldLeases<string, Claim>;
   readonly #lifecycle: Lifecycle;
   readonly #stopping = new AbortController();
@@ -59,23 +56,12 @@ export class Poller implements Service {
   #loop: Promise<void> = Promise.resolve();
   #unlisten: () => void = () => {};
 
-  /** @param options - how many, how often. */
-  constructor(
-    parts: {
-      readonly tasks: TaskStore;
-      readonly registry: DagRegistry;
-      readonly runner: TaskRunner;
-      readonly wakeUps: WakeUps;
-    },
-    options: ResolvedOutboxOptions,
-  ) {
-    this.#looks = new ReadyLooks(parts.tasks, options);
-    this.#registry = parts.registry;
-    this.#runner = parts.runner;
-    this.#wakeUps = parts.wakeUps;
-    this.#options = options;
-    this.#claims = claimsOf(parts.tasks, options);
-    this.workerId = workerIdOf(options);
+  constructor(kit: Kit, runner: TaskRunner) {
+    this.#kit = kit;
+    this.#runner = runner;
+    this.#looks = new ReadyLooks(kit.tasks, kit.options);
+    this.#claims = claimsOf(kit);
+    this.workerId = workerIdOf(kit.options);
     this.#lifecycle = new Lifecycle('The poller', { start: () => this.#start(), stop: () => this.#stop() });
   }
 
@@ -111,15 +97,15 @@ export class Poller implements Service {
   }
 
   #start(): void {
-    this.#unlisten = this.#wakeUps.on((hint) => {
+    this.#unlisten = this.#kit.wakeUps.on((hint) => {
       if (hint.kind === 'aborted') this.#abortBatch(hint.batchId);
-      else if (hint.kind === 'work' && this.#registry.names.includes(hint.dag)) this.wake();
+      else if (hint.kind === 'work' && this.#kit.registry.names.includes(hint.dag)) this.wake();
     });
     this.#loop = this.#run();
   }
 
   async #stop(): Promise<void> {
-    const { clock, gracePeriodMs, logger } = this.#options;
+    const { clock, gracePeriodMs, logger } = this.#kit.options;
     this.#stopping.abort();
     this.wake();
     this.#unlisten();
@@ -148,7 +134,7 @@ export class Poller implements Service {
         failures = 0;
       } catch (error) {
         failures++;
-        const { clock, rng, logger } = this.#options;
+        const { clock, rng, logger } = this.#kit.options;
         logger.warn({ reason: String(error) }, 'Claiming tasks failed, will retry');
         const pause = { attempt: failures, baseMs: FAILURE_PAUSE_FIRST_MS, maxMs: FAILURE_PAUSE_MAX_MS };
         const pauseMs = backoffMs({ strategy: 'exponential', ...pause });
@@ -161,14 +147,14 @@ export class Poller implements Service {
 
   /** Slots without a task; none while the completions of too many others are still to be written. */
   #free(): number {
-    const { concurrency } = this.#options;
+    const { concurrency } = this.#kit.options;
     return Math.min(concurrency - this.#busy, UNWRITTEN_FACTOR * concurrency - this.#claims.size);
   }
 
   async #claim(free: number): Promise<void> {
-    const { names: dags, runnableVersions: versions } = this.#registry;
+    const { names: dags, runnableVersions: versions } = this.#kit.registry;
     if (versions.length === 0) return;
-    const { leaseMs, rng } = this.#options;
+    const { leaseMs, rng } = this.#kit.options;
     // Shuffled: with the same order always, the tasks of the first DAG would always come first.
     const claimer = { dags: rng.shuffle(dags), versions, workerId: this.workerId, leaseMs };
     const claimed = await this.#looks.claim(claimer, free);
@@ -180,12 +166,12 @@ export class Poller implements Service {
 
   /** There is more than fits here. Once per poll interval: a NOTIFY is a commit, and the poll is the truth anyway. */
   #tellOthers(dags: ReadonlySet<string>): void {
-    const nowMs = this.#options.clock.monotonicMs();
+    const nowMs = this.#kit.options.clock.monotonicMs();
     for (const dag of dags) {
-      if (nowMs < (this.#toldMs.get(dag) ?? Number.NEGATIVE_INFINITY) + this.#options.pollIntervalMs)
+      if (nowMs < (this.#toldMs.get(dag) ?? Number.NEGATIVE_INFINITY) + this.#kit.options.pollIntervalMs)
         continue;
       this.#toldMs.set(dag, nowMs);
-      this.#wakeUps.others({ kind: 'work', dag });
+      this.#kit.wakeUps.others({ kind: 'work', dag });
     }
   }
 
@@ -212,7 +198,7 @@ export class Poller implements Service {
 
   /** Waits until it is worth looking again. */
   async #pause(): Promise<void> {
-    const { clock, rng, concurrency, pollIntervalMs } = this.#options;
+    const { clock, rng, concurrency, pollIntervalMs } = this.#kit.options;
     const intervalMs = pollIntervalMs * (1 - 0.2 * rng.next());
     const sinceMs = clock.monotonicMs();
     while (!this.#stopping.signal.aborted) {
@@ -231,7 +217,7 @@ export class Poller implements Service {
 
   #changeWithin(pauseMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const cancel = Number.isFinite(pauseMs) ? this.#options.clock.setTimer(pauseMs, resolve) : () => {};
+      const cancel = Number.isFinite(pauseMs) ? this.#kit.options.clock.setTimer(pauseMs, resolve) : () => {};
       this.#wake = () => {
         cancel();
         resolve();
@@ -241,11 +227,9 @@ export class Poller implements Service {
 }
 
 /** Makes the set of claims of a worker. A handler whose claim is lost is told to stop. */
-const claimsOf = (
-  tasks: TaskStore,
-  { clock, logger, database, heartbeatMs, leaseMs }: ResolvedOutboxOptions,
-): HeldLeases<string, Claim> =>
-  new HeldLeases({
+function claimsOf({ tasks, options }: Kit): HeldLeases<string, Claim> {
+  const { clock, logger, database, heartbeatMs, leaseMs } = options;
+  return new HeldLeases({
     clock,
     logger,
     // An embedded database has one session, in which a heartbeat would wait for the very handler that it belongs to.
@@ -260,3 +244,4 @@ const claimsOf = (
     },
     onLost: ({ stop }) => stop.stop(ERRORS.create('CLAIM_LOST', {})),
   });
+}

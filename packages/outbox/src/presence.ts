@@ -1,7 +1,7 @@
 import { type Loop, loop } from '@millrace/foundation';
+import type { Kit } from './kit.js';
 import type { WorkerView } from './model.js';
-import { type ResolvedOutboxOptions, workerIdOf } from './options.js';
-import type { DagRegistry } from './registry.js';
+import { workerIdOf } from './options.js';
 
 /** The reports of workers. */
 export interface WorkerStore {
@@ -24,19 +24,15 @@ const KEEP_EVERY_MS = 3_600_000;
 
 /** Reports that this instance is alive, for lists of workers, and which versions of DAGs it has, so that they are kept. */
 export class Presence {
+  readonly #kit: Kit;
   readonly #workers: WorkerStore;
-  readonly #registry: DagRegistry;
-  readonly #options: ResolvedOutboxOptions;
   readonly #reporting: Loop;
   readonly #keeping: Loop;
 
-  constructor(
-    parts: { readonly workers: WorkerStore; readonly registry: DagRegistry },
-    options: ResolvedOutboxOptions,
-  ) {
-    this.#workers = parts.workers;
-    this.#registry = parts.registry;
-    this.#options = options;
+  constructor(kit: Kit, workers: WorkerStore) {
+    this.#kit = kit;
+    this.#workers = workers;
+    const { options } = kit;
     const unref = { unref: true };
     this.#reporting = loop(options, 'Report this worker', REPORT_EVERY_MS, () => this.#report(), unref);
     const name = 'Keep the versions in use and delete dead workers';
@@ -45,14 +41,14 @@ export class Presence {
 
   /** Starts the reports. Only an instance that runs tasks is listed as a worker. */
   start(): void {
-    if (this.#options.poll) this.#reporting.start();
+    if (this.#kit.options.poll) this.#reporting.start();
     this.#keeping.start();
   }
 
   /** Ends the reports and removes this worker from the list. */
   async stop(): Promise<void> {
     await Promise.all([this.#reporting.stop(), this.#keeping.stop()]);
-    if (this.#options.poll) await this.#workers.forget(workerIdOf(this.#options));
+    if (this.#kit.options.poll) await this.#workers.forget(workerIdOf(this.#kit.options));
   }
 
   /** Lists the workers of all instances. */
@@ -61,20 +57,20 @@ export class Presence {
   }
 
   #report(): Promise<void> {
-    const { concurrency } = this.#options;
+    const { concurrency } = this.#kit.options;
     return this.#workers.note({
-      workerId: workerIdOf(this.#options),
-      dags: this.#registry.names,
+      workerId: workerIdOf(this.#kit.options),
+      dags: this.#kit.registry.names,
       concurrency,
     });
   }
 
   async #keep(): Promise<void> {
     await this.#workers.forget();
-    const { versions } = this.#registry;
+    const { versions } = this.#kit.registry;
     if (versions.length === 0) return;
     const stored = new Set(await this.#workers.keepDags(versions));
     // This instance was suspended so long that its versions were deleted.
-    if (versions.some((version) => !stored.has(version))) await this.#registry.save();
+    if (versions.some((version) => !stored.has(version))) await this.#kit.registry.save();
   }
 }

@@ -2,12 +2,8 @@ import { NO_TENANT } from '@millrace/foundation';
 import type { Tx } from '@millrace/postgres';
 import { checkedText, encodePayload, KEY_LENGTH_MAX, requireKeyFits } from './batch-input.js';
 import { ERRORS } from './errors.js';
-import type { OutboxEvents } from './events.js';
+import type { Kit } from './kit.js';
 import type { Batch } from './model.js';
-import type { ResolvedOutboxOptions } from './options.js';
-import type { BatchStore } from './ports.js';
-import type { DagRegistry } from './registry.js';
-import type { WakeUps } from './wake-ups.js';
 
 /** What a batch may be started with besides its payload. */
 export interface StartOptions {
@@ -34,26 +30,10 @@ const TRIES = 5;
 
 /** Starts batches. */
 export class Pusher {
-  readonly #store: BatchStore;
-  readonly #registry: DagRegistry;
-  readonly #wakeUps: WakeUps;
-  readonly #events: OutboxEvents;
-  readonly #options: ResolvedOutboxOptions;
+  readonly #kit: Kit;
 
-  constructor(
-    parts: {
-      readonly store: BatchStore;
-      readonly registry: DagRegistry;
-      readonly wakeUps: WakeUps;
-      readonly events: OutboxEvents;
-    },
-    options: ResolvedOutboxOptions,
-  ) {
-    this.#store = parts.store;
-    this.#registry = parts.registry;
-    this.#wakeUps = parts.wakeUps;
-    this.#events = parts.events;
-    this.#options = options;
+  constructor(kit: Kit) {
+    this.#kit = kit;
   }
 
   /**
@@ -74,9 +54,9 @@ export class Pusher {
     const batch = {
       tenant: checkedText('tenant', tenant, 0, KEY_LENGTH_MAX),
       dag,
-      version: this.#registry.versionOf(dag),
+      version: this.#kit.registry.versionOf(dag),
       bizKey: checked,
-      payload: encodePayload(dag, payload, this.#options.payloadBytesMax),
+      payload: encodePayload(dag, payload, this.#kit.options.payloadBytesMax),
       traceparent:
         traceparent === undefined
           ? undefined
@@ -85,16 +65,16 @@ export class Pusher {
       schedule: undefined,
     };
     requireKeyFits(batch.tenant, bizKey);
-    const timeoutMs = startTimeoutMs(this.#registry.taskCountOf(dag));
+    const timeoutMs = startTimeoutMs(this.#kit.registry.taskCountOf(dag));
     for (let attempt = 1; ; attempt++) {
-      const made = await this.#store.start(batch, tx, timeoutMs);
+      const made = await this.#kit.batches.start(batch, tx, timeoutMs);
       if (made) {
         if (!tx) this.#tell(made);
         return { ...made, created: true };
       }
-      const found = await this.#store.find(batch, tx);
+      const found = await this.#kit.batches.find(batch, tx);
       if (found) return { ...found, created: false };
-      if (attempt === TRIES || !(await this.#store.hasDag(dag, tx)))
+      if (attempt === TRIES || !(await this.#kit.batches.hasDag(dag, tx)))
         throw ERRORS.create('DAG_NOT_FOUND', { dag });
     }
   }
@@ -102,9 +82,9 @@ export class Pusher {
   /** The own poller first: it tells the others when there is more than it can take. */
   #tell({ id, tenant, dag, bizKey }: Batch): void {
     const hint = { kind: 'work', dag } as const;
-    this.#wakeUps.here(hint);
-    if (!this.#options.poll || !this.#registry.names.includes(dag)) this.#wakeUps.others(hint);
-    this.#events.emit('started', { id, tenant, dag, bizKey });
+    this.#kit.wakeUps.here(hint);
+    if (!this.#kit.options.poll || !this.#kit.registry.names.includes(dag)) this.#kit.wakeUps.others(hint);
+    this.#kit.events.emit('started', { id, tenant, dag, bizKey });
   }
 }
 

@@ -1,13 +1,10 @@
 import { backoffMs, type Loop, loop, withJitter } from '@millrace/foundation';
-import type { Database, Tx } from '@millrace/postgres';
+import type { Tx } from '@millrace/postgres';
 import { cronPeriods } from './cron-periods.js';
 import { ERRORS } from './errors.js';
-import type { OutboxEvents } from './events.js';
+import type { Kit } from './kit.js';
 import type { Batch, Schedule } from './model.js';
-import type { ResolvedOutboxOptions } from './options.js';
-import type { BatchStore } from './ports.js';
 import { periodKey, scheduleTurn } from './rules/schedule.js';
-import type { WakeUps } from './wake-ups.js';
 
 /** A due schedule, locked so that no other instance starts its batches. */
 export interface DueSchedule extends Schedule {
@@ -61,32 +58,16 @@ const ERROR_LENGTH_MAX = 1_000;
  * transaction, so each period has one batch whoever dies where.
  */
 export class Scheduler {
-  readonly #database: Database;
+  readonly #kit: Kit;
   readonly #schedules: DueStore;
-  readonly #batches: BatchStore;
-  readonly #wakeUps: WakeUps;
-  readonly #events: OutboxEvents;
-  readonly #options: ResolvedOutboxOptions;
   readonly #loop: Loop;
   #isStopped = false;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(
-    parts: {
-      readonly schedules: DueStore;
-      readonly batches: BatchStore;
-      readonly wakeUps: WakeUps;
-      readonly events: OutboxEvents;
-    },
-    options: ResolvedOutboxOptions,
-  ) {
-    this.#database = options.database;
-    this.#schedules = parts.schedules;
-    this.#batches = parts.batches;
-    this.#wakeUps = parts.wakeUps;
-    this.#events = parts.events;
-    this.#options = options;
-    this.#loop = loop(options, 'Start batches of due schedules', LOOK_EVERY_MS, () => this.#run());
+  constructor(kit: Kit, schedules: DueStore) {
+    this.#kit = kit;
+    this.#schedules = schedules;
+    this.#loop = loop(kit.options, 'Start batches of due schedules', LOOK_EVERY_MS, () => this.#run());
   }
 
   /** Starts to look for due schedules. */
@@ -115,7 +96,7 @@ export class Scheduler {
       if (waitMs > 0) {
         // The clock of the database is asked again then: it decides, this one only wakes.
         if (waitMs < LOOK_EVERY_MS && !this.#isStopped)
-          this.#cancelTimer = this.#options.clock.setTimer(Math.ceil(waitMs), () => this.trigger());
+          this.#cancelTimer = this.#kit.options.clock.setTimer(Math.ceil(waitMs), () => this.trigger());
         return;
       }
       // What is due is in the hands of others.
@@ -127,7 +108,7 @@ export class Scheduler {
   async #takeOne(): Promise<boolean> {
     const hand: { due?: DueSchedule | undefined; made: readonly Batch[] } = { made: [] };
     try {
-      await this.#database.transaction(
+      await this.#kit.options.database.transaction(
         async (tx) => {
           hand.due = await this.#schedules.take(tx);
           hand.made = hand.due ? await this.#turn(tx, hand.due) : [];
@@ -142,8 +123,8 @@ export class Scheduler {
       hand.made = [];
     }
     for (const { id, tenant, dag, bizKey } of hand.made)
-      this.#events.emit('started', { id, tenant, dag, bizKey });
-    if (hand.due) this.#wakeUps.here({ kind: 'work', dag: hand.due.dag });
+      this.#kit.events.emit('started', { id, tenant, dag, bizKey });
+    if (hand.due) this.#kit.wakeUps.here({ kind: 'work', dag: hand.due.dag });
     return hand.due !== undefined;
   }
 
@@ -188,15 +169,15 @@ export class Scheduler {
       ...{ traceparent: undefined, rerun: false, schedule: name },
     };
     // One that somebody has started by hand under this key is the batch of the period.
-    const made = await this.#batches.start(batch, tx);
-    const found = made ?? (await this.#batches.find(batch, tx));
+    const made = await this.#kit.batches.start(batch, tx);
+    const found = made ?? (await this.#kit.batches.find(batch, tx));
     if (!found) throw ERRORS.create('DAG_NOT_FOUND', { dag });
     return { batch: found, isNew: made !== undefined };
   }
 
   /** In the database, so that the other instances wait, too, and people see why. Gives whether it stood as it did. */
   async #postpone(due: DueSchedule, error: unknown): Promise<boolean> {
-    const { logger, rng } = this.#options;
+    const { logger, rng } = this.#kit.options;
     const { tenant, name, dag, failures } = due;
     const pauseMs = backoffMs({
       strategy: 'exponential',

@@ -1,12 +1,11 @@
 import { NO_TENANT } from '@millrace/foundation';
-import type { Database, Tx } from '@millrace/postgres';
+import type { Tx } from '@millrace/postgres';
 import { checkedText, encodePayload, KEY_LENGTH_MAX, requireKeyFits } from './batch-input.js';
 import { pageSize } from './batches.js';
 import { cronPeriods, timingProblem } from './cron-periods.js';
 import { ERRORS } from './errors.js';
+import type { Kit } from './kit.js';
 import type { Page, Schedule } from './model.js';
-import type { ResolvedOutboxOptions } from './options.js';
-import type { BatchStore } from './ports.js';
 import { shown } from './rules/name-problem.js';
 import { periodKey, SCHEDULE_NAME_LENGTH_MAX } from './rules/schedule.js';
 
@@ -86,22 +85,14 @@ const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 
 /** Batches that start by the clock. Any instance may set schedules; those that poll start their batches. */
 export class Schedules {
+  readonly #kit: Kit;
   readonly #store: ScheduleStore;
-  readonly #batches: BatchStore;
-  readonly #database: Database;
-  readonly #options: ResolvedOutboxOptions;
   readonly #afterChange: () => void;
 
-  /** @param afterChange - told when a schedule may be due earlier than it was. */
-  constructor(
-    parts: { readonly schedules: ScheduleStore; readonly batches: BatchStore },
-    options: ResolvedOutboxOptions,
-    afterChange: () => void,
-  ) {
-    this.#store = parts.schedules;
-    this.#batches = parts.batches;
-    this.#database = options.database;
-    this.#options = options;
+  /** @param afterChange - called when a schedule may be due earlier than before. */
+  constructor(kit: Kit, store: ScheduleStore, afterChange: () => void) {
+    this.#kit = kit;
+    this.#store = store;
     this.#afterChange = afterChange;
   }
 
@@ -113,7 +104,7 @@ export class Schedules {
   async set(input: ScheduleInput): Promise<Schedule> {
     const { dag } = input;
     const change = this.#checked(input);
-    if (typeof dag !== 'string' || !(await this.#batches.hasDag(dag)))
+    if (typeof dag !== 'string' || !(await this.#kit.batches.hasDag(dag)))
       throw ERRORS.create('DAG_NOT_FOUND', { dag: shown(dag) });
     return this.#write(async (tx) => {
       // Again when somebody else has stored one of this name between the two.
@@ -180,7 +171,7 @@ export class Schedules {
   }
 
   async #write(work: (tx: Tx) => Promise<Schedule>): Promise<Schedule> {
-    const schedule = await this.#database.transaction(work, { retries: 3 });
+    const schedule = await this.#kit.options.database.transaction(work, { retries: 3 });
     this.#afterChange();
     return schedule;
   }
@@ -212,7 +203,7 @@ export class Schedules {
     if (reason !== undefined) throw invalid(name, reason);
     const checked = checkedText('tenant', tenant ?? NO_TENANT, 0, KEY_LENGTH_MAX);
     requireKeyFits(checked, periodKey(name, 0));
-    const text = encodePayload(shown(dag), payload, this.#options.payloadBytesMax);
+    const text = encodePayload(shown(dag), payload, this.#kit.options.payloadBytesMax);
     return { name, tenant: checked, dag, cron, timeZone, payload: text, catchUp };
   }
 }

@@ -1,8 +1,6 @@
 import { type Loop, loop } from '@millrace/foundation';
-import type { OutboxEvents } from './events.js';
-import { type ResolvedOutboxOptions, workerPrefix } from './options.js';
-import type { TaskStore } from './ports.js';
-import type { DagRegistry } from './registry.js';
+import type { Kit } from './kit.js';
+import { workerPrefix } from './options.js';
 import type { TaskOutcomes } from './task-outcomes.js';
 
 const EXPIRED_MAX = 100;
@@ -12,24 +10,14 @@ const EVERY_MAX_MS = 5_000;
 /** Longer than any delay or lease. A later time was written by a clock that has jumped. */
 const AHEAD_MAX_MS = 86_400_000;
 
-/** The parts of an outbox that the sweeper uses. */
-interface SweeperParts {
-  readonly tasks: TaskStore;
-  readonly outcomes: TaskOutcomes;
-  readonly registry: DagRegistry;
-  readonly events: OutboxEvents;
-}
-
 /** Makes the loop that releases tasks of workers that died. Any number of instances may run one. */
-export const sweeperOf = (parts: SweeperParts, options: ResolvedOutboxOptions): Loop =>
-  loop(options, 'Release lost tasks', Math.min(options.leaseMs / 3, EVERY_MAX_MS), () =>
-    sweep(parts, options),
+export const sweeperOf = (kit: Kit, outcomes: TaskOutcomes): Loop =>
+  loop(kit.options, 'Release lost tasks', Math.min(kit.options.leaseMs / 3, EVERY_MAX_MS), () =>
+    sweep(kit, outcomes),
   );
 
-async function sweep(
-  { tasks, outcomes, registry, events }: SweeperParts,
-  { database, logger }: ResolvedOutboxOptions,
-): Promise<void> {
+async function sweep({ options, tasks, registry, events }: Kit, outcomes: TaskOutcomes): Promise<void> {
+  const { database, logger } = options;
   const embedded = database.kind === 'pglite';
   // There are no heartbeats, so this worker's own leases say nothing, and no other process can be alive.
   const who = { passOver: embedded ? workerPrefix() : undefined, othersAreDead: embedded };

@@ -1,18 +1,16 @@
 import { MillraceError, printable } from '@millrace/foundation';
 import { type Tx, toJson } from '@millrace/postgres';
 import { ERRORS } from './errors.js';
-import type { ResolvedOutboxOptions } from './options.js';
-import type { ClaimedTask, NewTask, TaskStore } from './ports.js';
+import type { Kit } from './kit.js';
+import type { ClaimedTask, NewTask } from './ports.js';
 import type { TaskHandler } from './registry.js';
 
 /** How tries end that went well, in a transaction. Both give how many other tasks can run now. */
 export class TaskEndings {
-  readonly #tasks: TaskStore;
-  readonly #options: ResolvedOutboxOptions;
+  readonly #kit: Kit;
 
-  constructor(tasks: TaskStore, options: ResolvedOutboxOptions) {
-    this.#tasks = tasks;
-    this.#options = options;
+  constructor(kit: Kit) {
+    this.#kit = kit;
   }
 
   /**
@@ -21,11 +19,11 @@ export class TaskEndings {
    * @throws MillraceError `CLAIM_LOST`, `TASKS_INVALID`, `BATCH_TOO_LARGE`; those of a COMMIT.
    */
   async complete(tx: Tx, task: ClaimedTask, result: string, added: readonly NewTask[]): Promise<number> {
-    if (added.length > 0) await this.#tasks.add(tx, task, added, this.#options.tasksPerBatchMax);
+    if (added.length > 0) await this.#kit.tasks.add(tx, task, added, this.#kit.options.tasksPerBatchMax);
     const { id, claimId } = task;
     const end = { id, claimId, status: 'DONE', result, seenAs: 'success' } as const;
     // When nobody knows what can run now, the poller looks.
-    return (await this.#tasks.endAndCommit(tx, end)) ?? 1;
+    return (await this.#kit.tasks.endAndCommit(tx, end)) ?? 1;
   }
 
   /**
@@ -33,10 +31,10 @@ export class TaskEndings {
    * @throws MillraceError `CLAIM_LOST`.
    */
   async skip(tx: Tx, { id, claimId }: ClaimedTask): Promise<number> {
-    await this.#tasks.lockDescendants(tx, id);
-    const outcome = await this.#tasks.end(tx, [{ id, claimId, status: 'SKIPPED', seenAs: 'end' }]);
+    await this.#kit.tasks.lockDescendants(tx, id);
+    const outcome = await this.#kit.tasks.end(tx, [{ id, claimId, status: 'SKIPPED', seenAs: 'end' }]);
     if (!outcome.ended.has(id)) throw ERRORS.create('CLAIM_LOST', {});
-    return outcome.ready + (await this.#tasks.skip(tx, outcome.skip));
+    return outcome.ready + (await this.#kit.tasks.skip(tx, outcome.skip));
   }
 
   /**
@@ -57,7 +55,7 @@ export class TaskEndings {
         error instanceof MillraceError ? error.message : printable(value),
       );
     }
-    const { resultBytesMax: max } = this.#options;
+    const { resultBytesMax: max } = this.#kit.options;
     const bytes = Buffer.byteLength(text);
     if (bytes > max) throw invalid(`at most ${max} bytes of JSON (resultBytesMax)`, `${bytes} bytes`);
     return text;

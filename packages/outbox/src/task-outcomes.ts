@@ -1,23 +1,11 @@
-import {
-  backoffMs,
-  type Clock,
-  type Logger,
-  type Rng,
-  sleep,
-  toWorkError,
-  withJitter,
-} from '@millrace/foundation';
-import type { Database } from '@millrace/postgres';
+import { backoffMs, sleep, toWorkError, withJitter } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
-import type { OutboxEvents, TaskResult } from './events.js';
-import type { ResolvedOutboxOptions } from './options.js';
+import type { TaskResult } from './events.js';
+import type { Kit } from './kit.js';
 import { isPassing } from './passing.js';
-import type { BatchStore, ClaimedTask, ExpiredTask, Failure, TaskReturn, TaskStore } from './ports.js';
+import type { ClaimedTask, ExpiredTask, Failure, TaskReturn } from './ports.js';
 import type { TaskHandler } from './registry.js';
 import { taskFields } from './rules/log-fields.js';
-
-/** Told after an end was committed: how many other tasks can run now. */
-export type AfterEnd = (ready: number) => void;
 
 const WRITE_ATTEMPTS = 5;
 const WRITE_PAUSE_MAX_MS = 1_000;
@@ -28,34 +16,10 @@ const pauseMs = (attempt: number, maxMs: number): number =>
 
 /** Writes down how tries of tasks ended that did not succeed. Everything names the claim it ends. */
 export class TaskOutcomes {
-  readonly #database: Database;
-  readonly #tasks: TaskStore;
-  readonly #batches: BatchStore;
-  readonly #events: OutboxEvents;
-  readonly #options: ResolvedOutboxOptions;
-  readonly #clock: Clock;
-  readonly #rng: Rng;
-  readonly #logger: Logger;
-  readonly #afterEnd: AfterEnd;
+  readonly #kit: Kit;
 
-  constructor(
-    parts: {
-      readonly tasks: TaskStore;
-      readonly batches: BatchStore;
-      readonly events: OutboxEvents;
-    },
-    options: ResolvedOutboxOptions,
-    afterEnd: AfterEnd,
-  ) {
-    this.#database = options.database;
-    this.#tasks = parts.tasks;
-    this.#batches = parts.batches;
-    this.#events = parts.events;
-    this.#options = options;
-    this.#clock = options.clock;
-    this.#rng = options.rng;
-    this.#logger = options.logger;
-    this.#afterEnd = afterEnd;
+  constructor(kit: Kit) {
+    this.#kit = kit;
   }
 
   /** The handler threw. Retries the task, or makes it a dead letter. */
@@ -64,9 +28,9 @@ export class TaskOutcomes {
     const { attempt, attemptsMax } = task;
     if (!error.retryable || attempt >= attemptsMax) return this.deadLetter(task, recordOf(error));
     const wantedMs = error.retryAfterMs ?? (await this.#retryDelayMs(task, handler, thrown));
-    const delayMs = Math.min(wantedMs, this.#options.backoffMaxMs);
+    const delayMs = Math.min(wantedMs, this.#kit.options.backoffMaxMs);
     const fields = { ...taskFields(task), attempt, delayMs, reason: error.message };
-    this.#logger.info(fields, 'Task failed, will retry');
+    this.#kit.options.logger.info(fields, 'Task failed, will retry');
     return this.#giveBack(task, { delayMs, attemptReturned: false, lost: false, error: recordOf(error) });
   }
 
@@ -75,7 +39,7 @@ export class TaskOutcomes {
    * counting the attempt. The pause grows, because a task may take its database down each time.
    */
   async lost(task: ClaimedTask, thrown: unknown): Promise<TaskResult> {
-    if (task.lost + 1 > this.#options.lostMax) return this.deadLetter(task, this.#lostError(task.lost));
+    if (task.lost + 1 > this.#kit.options.lostMax) return this.deadLetter(task, this.#lostError(task.lost));
     return this.#giveBack(task, {
       delayMs: pauseMs(task.lost + 1, LOSS_PAUSE_MAX_MS),
       attemptReturned: true,
@@ -94,8 +58,8 @@ export class TaskOutcomes {
     tasks: readonly ExpiredTask[],
     { embedded }: { readonly embedded: boolean },
   ): Promise<number> {
-    const again = tasks.filter(({ lost }) => lost + 1 <= this.#options.lostMax);
-    const givenUp = tasks.filter(({ lost }) => lost + 1 > this.#options.lostMax);
+    const again = tasks.filter(({ lost }) => lost + 1 <= this.#kit.options.lostMax);
+    const givenUp = tasks.filter(({ lost }) => lost + 1 > this.#kit.options.lostMax);
     const returns = again.map(({ id, claimId, batchId }) => ({
       id,
       claimId,
@@ -107,9 +71,9 @@ export class TaskOutcomes {
     let count = 0;
     if (returns.length > 0) {
       // An embedded database has one process: whoever else has a claim is dead, whatever its lease says.
-      const { ready, cancelled } = await this.#tasks.giveBack(returns, { expired: !embedded });
+      const { ready, cancelled } = await this.#kit.tasks.giveBack(returns, { expired: !embedded });
       count += ready.size + cancelled.size;
-      this.#afterEnd(ready.size);
+      this.#kit.afterEnd(ready.size);
     }
     for (const task of givenUp)
       if ((await this.deadLetter(task, this.#lostError(task.lost), { isDead: embedded })) === 'failed')
@@ -126,27 +90,27 @@ export class TaskOutcomes {
     const { id, claimId, batchId, onFailure } = task;
     const seenAs = ({ fail: 'nothing', skip: 'end', continue: 'success' } as const)[onFailure];
     const work = () =>
-      this.#database.transaction(
+      this.#kit.options.database.transaction(
         async (tx) => {
           // The batch before its tasks: the order in which everybody locks.
           if (onFailure === 'fail') {
-            await this.#batches.lock(tx, batchId);
-            await this.#tasks.lockReady(tx, task);
+            await this.#kit.batches.lock(tx, batchId);
+            await this.#kit.tasks.lockReady(tx, task);
           }
-          if (onFailure === 'skip') await this.#tasks.lockDescendants(tx, id);
-          if (expired && !(await this.#tasks.lockExpired(tx, task, expired.isDead)))
+          if (onFailure === 'skip') await this.#kit.tasks.lockDescendants(tx, id);
+          if (expired && !(await this.#kit.tasks.lockExpired(tx, task, expired.isDead)))
             throw ERRORS.create('CLAIM_LOST', {});
-          const outcome = await this.#tasks.end(tx, [{ id, claimId, status: 'FAILED', error, seenAs }]);
+          const outcome = await this.#kit.tasks.end(tx, [{ id, claimId, status: 'FAILED', error, seenAs }]);
           if (!outcome.ended.has(id)) throw ERRORS.create('CLAIM_LOST', {});
-          if (onFailure === 'fail') await this.#tasks.failBatch(tx, batchId);
-          return outcome.ready + (await this.#tasks.skip(tx, outcome.skip));
+          if (onFailure === 'fail') await this.#kit.tasks.failBatch(tx, batchId);
+          return outcome.ready + (await this.#kit.tasks.skip(tx, outcome.skip));
         },
         { retries: 3 },
       );
     const ready = await this.#insist(task, work);
     if (ready === undefined) return 'lost';
-    this.#logger.warn({ ...taskFields(task), ...error }, 'A task failed for good');
-    this.#afterEnd(ready);
+    this.#kit.options.logger.warn({ ...taskFields(task), ...error }, 'A task failed for good');
+    this.#kit.afterEnd(ready);
     return 'failed';
   }
 
@@ -155,9 +119,11 @@ export class TaskOutcomes {
     how: Omit<TaskReturn, 'id' | 'claimId' | 'batchId'>,
   ): Promise<TaskResult> {
     const { id, claimId, batchId } = task;
-    const outcome = await this.#insist(task, () => this.#tasks.giveBack([{ id, claimId, batchId, ...how }]));
+    const outcome = await this.#insist(task, () =>
+      this.#kit.tasks.giveBack([{ id, claimId, batchId, ...how }]),
+    );
     if (!outcome?.ready.has(id) && !outcome?.cancelled.has(id)) return 'lost';
-    this.#afterEnd(how.delayMs === 0 ? outcome.ready.size : 0);
+    this.#kit.afterEnd(how.delayMs === 0 ? outcome.ready.size : 0);
     if (how.lost) return 'lost';
     return how.attemptReturned ? 'returned' : 'retried';
   }
@@ -170,13 +136,13 @@ export class TaskOutcomes {
       } catch (error) {
         if (ERRORS.is(error, 'CLAIM_LOST')) return undefined;
         if (!isPassing(error) || attempt === WRITE_ATTEMPTS) {
-          this.#logger.warn(
+          this.#kit.options.logger.warn(
             { ...taskFields(task), reason: String(error) },
             'The end of a task could not be written; its lease will end',
           );
           return undefined;
         }
-        await sleep(this.#clock, pauseMs(attempt, WRITE_PAUSE_MAX_MS));
+        await sleep(this.#kit.options.clock, pauseMs(attempt, WRITE_PAUSE_MAX_MS));
       }
     }
   }
@@ -186,22 +152,22 @@ export class TaskOutcomes {
 
   /** Tells those who listen in this process. */
   note({ handler, tenant, batchId, taskKey }: ClaimedTask, result: TaskResult, durationMs: number): void {
-    this.#events.emit('task', { handler, result, durationMs, tenant, batchId, taskKey });
+    this.#kit.events.emit('task', { handler, result, durationMs, tenant, batchId, taskKey });
   }
 
   /** Whole milliseconds. Jitter shortens the delay, so that tasks that failed together do not return together. */
   async #retryDelayMs(task: ClaimedTask, handler: TaskHandler, error: unknown): Promise<number> {
     const baseMs = await this.#firstDelayMs(task, handler);
     const { attempt } = task;
-    const maxMs = this.#options.backoffMaxMs;
+    const maxMs = this.#kit.options.backoffMaxMs;
     const delayMs = backoffMs({ strategy: handler.backoff, attempt, error, baseMs, maxMs });
-    return Math.floor(withJitter(delayMs, -handler.jitter, this.#rng.next()));
+    return Math.floor(withJitter(delayMs, -handler.jitter, this.#kit.options.rng.next()));
   }
 
   /** Reads it from the definition of the batch. An added task, or one whose database is away, uses its handler's. */
   async #firstDelayMs({ id }: ClaimedTask, handler: TaskHandler): Promise<number> {
     if (typeof handler.backoff === 'function') return handler.backoffMs;
-    return (await this.#tasks.backoffMs(id).catch(() => undefined)) ?? handler.backoffMs;
+    return (await this.#kit.tasks.backoffMs(id).catch(() => undefined)) ?? handler.backoffMs;
   }
 }
 

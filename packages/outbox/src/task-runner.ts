@@ -1,44 +1,29 @@
-import { type Logger, toWorkError } from '@millrace/foundation';
+import { toWorkError } from '@millrace/foundation';
 import type { Completions } from './completions.js';
 import type { TaskResult } from './events.js';
 import { ExternalRunner } from './external-runner.js';
-import type { ResolvedOutboxOptions } from './options.js';
-import type { ClaimedTask, TaskStore } from './ports.js';
-import type { DagRegistry } from './registry.js';
+import type { Kit } from './kit.js';
+import type { ClaimedTask } from './ports.js';
 import { taskFields } from './rules/log-fields.js';
 import type { StopSwitch } from './stop-switch.js';
 import { TaskAdditions } from './task-additions.js';
 import { TaskEndings } from './task-endings.js';
-import type { AfterEnd, TaskOutcomes } from './task-outcomes.js';
+import type { TaskOutcomes } from './task-outcomes.js';
 import { TransactionalRunner } from './transactional-runner.js';
 
 /** Runs claimed tasks, each to its end, whatever that is. */
 export class TaskRunner {
-  readonly #registry: DagRegistry;
+  readonly #kit: Kit;
   readonly #outcomes: TaskOutcomes;
   readonly #external: ExternalRunner;
   readonly #transactional: TransactionalRunner;
-  readonly #options: ResolvedOutboxOptions;
-  readonly #logger: Logger;
 
-  constructor(
-    parts: {
-      readonly tasks: TaskStore;
-      readonly registry: DagRegistry;
-      readonly outcomes: TaskOutcomes;
-      readonly completions: Completions;
-    },
-    options: ResolvedOutboxOptions,
-    afterEnd: AfterEnd,
-  ) {
-    const { tasks, registry, outcomes, completions } = parts;
-    const endings = new TaskEndings(tasks, options);
-    this.#registry = registry;
+  constructor(kit: Kit, outcomes: TaskOutcomes, completions: Completions) {
+    const endings = new TaskEndings(kit);
+    this.#kit = kit;
     this.#outcomes = outcomes;
-    this.#external = new ExternalRunner({ endings, outcomes, completions }, options, afterEnd);
-    this.#transactional = new TransactionalRunner({ endings, outcomes }, options, afterEnd);
-    this.#options = options;
-    this.#logger = options.logger;
+    this.#external = new ExternalRunner(kit, endings, outcomes, completions);
+    this.#transactional = new TransactionalRunner(kit, endings, outcomes);
   }
 
   /**
@@ -51,16 +36,17 @@ export class TaskRunner {
     stop: StopSwitch,
     { free, ended }: { readonly free: () => void; readonly ended: () => void },
   ): void {
-    const { clock } = this.#options;
+    const { options, registry } = this.#kit;
+    const { clock, logger } = options;
     let startedMs = clock.monotonicMs();
     const settled = (result: TaskResult) => {
       free();
       this.#outcomes.note(task, result, clock.monotonicMs() - startedMs);
       ended();
     };
-    const handler = this.#registry.handler(task.handler);
-    const additions = new TaskAdditions(task.handler, this.#registry, this.#options);
-    const parts = { stop, additions, logger: this.#logger };
+    const handler = registry.handler(task.handler);
+    const additions = new TaskAdditions(task.handler, registry, options);
+    const parts = { stop, additions, logger };
     if (handler?.mode === 'external') {
       this.#external.run(task, handler, parts, { free, ended: settled });
       return;
@@ -74,7 +60,7 @@ export class TaskRunner {
       : this.#outcomes.returned(task);
     result.then(settled, (error: unknown) => {
       const fields = { ...taskFields(task), reason: toWorkError(error).message };
-      this.#logger.error(fields, 'A task could not be settled');
+      logger.error(fields, 'A task could not be settled');
       settled('lost');
     });
   }

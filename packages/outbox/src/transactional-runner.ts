@@ -1,37 +1,31 @@
 import { pLimit } from '@millrace/async-utils';
-import { ERRORS as DATABASE_ERRORS, type Database, isConflict, type Tx } from '@millrace/postgres';
+import { ERRORS as DATABASE_ERRORS, isConflict, type Tx } from '@millrace/postgres';
 import { ERRORS } from './errors.js';
 import type { TaskResult } from './events.js';
-import type { ResolvedOutboxOptions } from './options.js';
+import type { Kit } from './kit.js';
 import type { ClaimedTask } from './ports.js';
 import type { TaskHandler } from './registry.js';
 import { type ContextParts, contextWithin } from './run-context.js';
 import { STOPPING, type StopSwitch } from './stop-switch.js';
 import { isUnwanted, type TaskEndings } from './task-endings.js';
-import type { AfterEnd, TaskOutcomes } from './task-outcomes.js';
+import type { TaskOutcomes } from './task-outcomes.js';
 
 /** A handler that writes through `tx`. */
 export type TransactionalHandler = Extract<TaskHandler, { readonly mode: 'transactional' }>;
 
 /** Runs handlers in transactions of their own: what they write and their completion commit together. */
 export class TransactionalRunner {
-  readonly #database: Database;
+  readonly #kit: Kit;
   readonly #endings: TaskEndings;
   readonly #outcomes: TaskOutcomes;
-  readonly #afterEnd: AfterEnd;
   /** One session: the time of a handler begins with its turn, not while it waits behind others. */
   readonly #turn: <T>(work: () => Promise<T>) => Promise<T>;
 
-  constructor(
-    parts: { readonly endings: TaskEndings; readonly outcomes: TaskOutcomes },
-    { database }: ResolvedOutboxOptions,
-    afterEnd: AfterEnd,
-  ) {
-    this.#database = database;
-    this.#endings = parts.endings;
-    this.#outcomes = parts.outcomes;
-    this.#afterEnd = afterEnd;
-    this.#turn = database.kind === 'pglite' ? pLimit(1) : (work) => work();
+  constructor(kit: Kit, endings: TaskEndings, outcomes: TaskOutcomes) {
+    this.#kit = kit;
+    this.#endings = endings;
+    this.#outcomes = outcomes;
+    this.#turn = kit.options.database.kind === 'pglite' ? pLimit(1) : (work) => work();
   }
 
   /**
@@ -67,7 +61,7 @@ export class TransactionalRunner {
     try {
       const { timeoutMs } = task;
       const options = { timeoutMs, signal: stop.signal, beginWithFirst: true };
-      this.#afterEnd(await this.#database.transaction(work, options));
+      this.#kit.afterEnd(await this.#kit.options.database.transaction(work, options));
       return result;
     } catch (error) {
       return this.#failed(task, handler, { error, isEnding, stop });
