@@ -54,7 +54,7 @@ export const LAYERS = {
 export const LADDERS = {
   'packages/async-utils/src': '. < nestjs',
   'packages/foundation/src': '. < metrics nestjs',
-  'packages/contract/src': '. < client < server-client',
+  'packages/contract/src': '. < client',
   'packages/redis/src': 'errors < assembler < .',
   'packages/postgres/src': '. < pg pglite',
   'packages/runtime/src': 'model errors options ports < memory < . < threads < redis < lanes < chat < nestjs',
@@ -115,7 +115,7 @@ export const LIBRARY_HOMES = [
 export const isCore = (path) =>
   /^packages\/(?!async-utils|testkit|redis|postgres)[^/]+\/src\//.test(path) &&
   !at('system|nestjs|redis|postgres').test(path) &&
-  !/^packages\/(foundation\/src\/(clock|rng)|contract\/src\/timing)\.ts$/.test(path);
+  !/^packages\/(foundation\/src\/(clock|rng)|contract\/src\/client\/timing)\.ts$/.test(path);
 
 /** Pure functions only. */
 export const isRule = (path) => /^packages\/[^/]+\/src\/rules\//.test(path);

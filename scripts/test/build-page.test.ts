@@ -17,7 +17,7 @@ it('the page is built again when anything that it is made of is otherwise, and o
     ...['index.html', 'vite.config.ts', 'package.json', 'src/main.tsx'].map(
       (name) => `apps/dashboard/${name}`,
     ),
-    ...['packages/contract/src/client.ts', 'package-lock.json'],
+    ...['packages/contract/src/client/client.ts', 'package-lock.json'],
   ];
   for (const path of inputs) write(path, 'before');
   const seen = new Set([pageFingerprint(repository)]);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { count, keyText, pageOf, paging, storableText, tenantField, time } from './fields.js';
+import { defineRoutes, json } from './route.js';
 
 /** The id of a batch. */
 export const BatchIdParam = z
@@ -8,81 +9,77 @@ export const BatchIdParam = z
   .describe('The id of a batch, a number as text.');
 
 /** The key of a task. */
-export const TaskKeyParam = storableText(200).describe('The key of a task within its batch.');
+export const TaskKeyParam = storableText(200).describe('The key of a task in its batch.');
 
-/** Where a batch is. */
+/** The status of a batch. */
 export const BatchStatusName = z
   .enum(['RUNNING', 'DONE', 'FAILED', 'ABORTED'])
-  .describe('All but RUNNING are ends; a retry makes a batch RUNNING again.');
-/** Where a batch is. */
+  .describe('All except RUNNING are final, until a retry makes the batch RUNNING again.');
 export type BatchStatusName = z.infer<typeof BatchStatusName>;
 
-/** Where a task of a batch is. */
+/** The status of a task of a batch. */
 export const BatchTaskStatusName = z
   .enum(['READY', 'PROCESSING', 'DONE', 'FAILED', 'SKIPPED', 'CANCELLED'])
-  .describe('READY also while it waits for others: `waiting` tells the two apart.');
-/** Where a task of a batch is. */
+  .describe('READY includes tasks that wait for others: `waiting` tells them apart.');
 export type BatchTaskStatusName = z.infer<typeof BatchTaskStatusName>;
 
 /** A batch to start. Unknown fields are refused. */
 export const StartBatchRequest = z.strictObject({
   dag: storableText(100).describe('The name of a DAG.'),
   bizKey: keyText(500).describe('Names the batch within its tenant and DAG: the same key is the same batch.'),
-  payload: z.unknown().optional().describe('Anything JSON can carry, given to every task; {} unless given.'),
+  payload: z.unknown().optional().describe('Any JSON, passed to every task ({}).'),
   ifEnded: z
     .literal('rerun')
     .optional()
-    .describe('Another run when the latest one of the key has ended; without it the latest is answered.'),
+    .describe(
+      'Starts another run if the latest one of the key has ended. Without it the latest is returned.',
+    ),
   tenant: tenantField,
 });
-/** A batch to start. */
 export type StartBatchRequest = z.infer<typeof StartBatchRequest>;
 
-/** A batch as lists show it: without its payload. */
+/** A batch without its payload, as in lists. */
 export const BatchSummary = z.object({
   id: BatchIdParam,
-  tenant: z.string().describe("'' for none."),
+  tenant: z.string().describe("'' for no tenant."),
   dag: z.string(),
   dagVersion: z.int(),
   bizKey: z.string(),
-  runNo: z.int().describe('From 1; counts the runs of one business key.'),
+  runNo: z.int().describe('Number of the run of its business key, from 1.'),
   status: BatchStatusName,
   traceparent: z.string().nullable(),
   taskCount: count,
-  openCount: count.describe('Tasks that have not ended; what ended in the last moments may still be in it.'),
-  schedule: z.string().nullable().describe('The schedule that made it.'),
+  openCount: count.describe('Tasks that have not ended. Tasks that ended just now may be included.'),
+  schedule: z.string().nullable().describe('The schedule that started it.'),
   createdAt: time,
   updatedAt: time,
   endedAt: time.nullable(),
 });
-/** A batch as lists show it: without its payload. */
 export type BatchSummary = z.infer<typeof BatchSummary>;
 
 /** A batch. */
 export const BatchBody = BatchSummary.extend({ payload: z.unknown() });
-/** A batch. */
 export type BatchBody = z.infer<typeof BatchBody>;
 
-/** The answer to a start. */
+/** The response to a start. */
 export const StartedBatchBody = BatchBody.extend({
-  created: z.boolean().describe('false: its key had a batch already, and this is it.'),
+  created: z.boolean().describe('false: the key already had this batch.'),
 });
-/** The answer to a start. */
 export type StartedBatchBody = z.infer<typeof StartedBatchBody>;
 
 /** A task of a batch, without its result. */
 export const BatchTaskSummary = z.object({
   id: z.string(),
   key: z.string(),
-  handler: z.string().describe('`dag.key` of what runs it.'),
+  handler: z.string().describe('The handler that runs it, as `dag.key`.'),
   mode: z.enum(['transactional', 'external']),
   status: BatchTaskStatusName,
-  waiting: z.boolean().describe('READY, and something it depends on has still to end.'),
+  waiting: z.boolean().describe('True if it is READY and a dependency has not ended.'),
   attempts: count,
   attemptsMax: count,
-  lost: count.describe('How often a worker lost it without a result.'),
+  lost: count.describe('Leases that expired without a result.'),
   workerId: z.string().nullable(),
-  visibleAt: time.describe('READY: not before this time.'),
+  visibleAt: time.describe('READY: earliest start.'),
   leaseUntil: time.nullable(),
   error: z.object({ code: z.string(), message: z.string(), at: z.string() }).nullable(),
   skippedBy: z.enum(['condition', 'cascade']).nullable(),
@@ -90,19 +87,17 @@ export const BatchTaskSummary = z.object({
   startedAt: time.nullable(),
   endedAt: time.nullable(),
 });
-/** A task of a batch, without its result. */
 export type BatchTaskSummary = z.infer<typeof BatchTaskSummary>;
 
 /** A task of a batch. */
 export const BatchTaskBody = BatchTaskSummary.extend({
-  result: z.unknown().describe('What it gave; null unless DONE.'),
+  result: z.unknown().describe('null unless DONE.'),
 });
-/** A task of a batch. */
 export type BatchTaskBody = z.infer<typeof BatchTaskBody>;
 
-/** How many tasks are in which state. */
+/** The number of tasks by status. */
 export const BatchCounts = z.object({
-  waiting: count.describe('READY, and something they depend on has still to end.'),
+  waiting: count.describe('READY tasks with a dependency that has not ended.'),
   ready: count,
   processing: count,
   done: count,
@@ -111,29 +106,26 @@ export const BatchCounts = z.object({
   cancelled: count,
 });
 
-/** A batch with what people want to know of it. */
+/** A batch with its tasks and its forecast. */
 export const BatchDetailsBody = z.object({
   batch: BatchBody,
   counts: BatchCounts,
   tasks: z
     .array(BatchTaskSummary)
-    .describe('The first thousand, in the order of their ids; the list of tasks has all, with results.'),
+    .describe('The first thousand, in the order of their ids. The list of tasks has all, with results.'),
   edges: z
     .array(z.tuple([z.string(), z.string()]))
     .nullable()
-    .describe('[from, to]: the second waits for the first. null: there are too many to draw.'),
+    .describe('[from, to]: the second waits for the first. null if there are too many to draw.'),
   criticalPath: z
     .object({ keys: z.array(z.string()), ms: z.number(), leftMs: z.number() })
     .nullable()
-    .describe(
-      'The tasks that determine how long it takes; null: nothing is known, or it is too large to ask.',
-    ),
-  eta: time.nullable().describe('When it will have ended, with enough workers; null: nobody can say.'),
+    .describe('The tasks that determine its duration; null if unknown or the batch is too large.'),
+  eta: time.nullable().describe('Estimated end with enough workers; null if unknown.'),
 });
-/** A batch with what people want to know of it. */
 export type BatchDetailsBody = z.infer<typeof BatchDetailsBody>;
 
-/** What the list of batches may be asked. Unknown parameters are refused. */
+/** The query of the list of batches. */
 export const BatchListQuery = z.strictObject({
   dag: storableText(100).optional(),
   bizKey: storableText(500).optional(),
@@ -142,15 +134,91 @@ export const BatchListQuery = z.strictObject({
   ...paging,
 });
 
-/** What the list of a batch's tasks may be asked. Unknown parameters are refused. */
+/** The query of the list of tasks. */
 export const BatchTaskListQuery = z.strictObject({ status: BatchTaskStatusName.optional(), ...paging });
 
-/** A part of the list of batches, newest first. */
+/** A page of batches, newest first. */
 export const BatchPage = pageOf(BatchSummary);
-/** A part of the list of batches, newest first. */
 export type BatchPage = z.infer<typeof BatchPage>;
 
-/** A part of the list of a batch's tasks, in the order of their ids. */
+/** A page of tasks, in the order of their ids. */
 export const BatchTaskPage = pageOf(BatchTaskBody);
-/** A part of the list of a batch's tasks, in the order of their ids. */
 export type BatchTaskPage = z.infer<typeof BatchTaskPage>;
+
+const params = z.object({ batchId: BatchIdParam });
+
+/** Routes of batches. */
+export const BATCH_ROUTES = defineRoutes(
+  { tag: 'Batches', tenancy: 'own', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
+  {
+    startBatch: {
+      summary: 'Start a batch',
+      description:
+        'Starts a run of a DAG with all its tasks, in one transaction. Safe to repeat: a business key has one batch, and a repeat returns it.',
+      role: 'operate',
+      headers: { traceparent: 'W3C trace context, passed on to the tasks.' },
+      body: StartBatchRequest,
+      ok: {
+        200: json('The key already had this batch', StartedBatchBody),
+        201: json('The batch was started', StartedBatchBody),
+      },
+      fails: ['ID_INVALID', 'PARAMETER_INVALID', 'DAG_NOT_FOUND', 'BATCH_TOO_LARGE'],
+    },
+    listBatches: {
+      summary: 'List batches',
+      description:
+        'Newest first, without their payloads. A key that belongs to a tenant lists that tenant only.',
+      role: 'read',
+      query: BatchListQuery,
+      ok: BatchPage,
+    },
+    getBatch: {
+      summary: 'Get a batch',
+      description:
+        'The batch, its tasks by status, the first thousand tasks, their dependencies, the critical path, and the estimated end.',
+      role: 'read',
+      params,
+      ok: BatchDetailsBody,
+      fails: ['BATCH_NOT_FOUND'],
+    },
+    abortBatch: {
+      summary: 'Abort a batch',
+      description:
+        'Ends it now. Tasks that wait are cancelled. Tasks that run are aborted and their writes rolled back. A batch that has ended does not change. Safe to repeat.',
+      role: 'operate',
+      audited: true,
+      params,
+      ok: BatchBody,
+      fails: ['BATCH_NOT_FOUND'],
+    },
+    retryBatch: {
+      summary: 'Retry a batch',
+      description:
+        'Runs the failed and cancelled tasks again, and those skipped because of them. Returns the batch, RUNNING if there was anything to run. Safe to repeat.',
+      role: 'operate',
+      audited: true,
+      params,
+      ok: BatchBody,
+      fails: ['BATCH_NOT_FOUND'],
+    },
+    listBatchTasks: {
+      summary: 'List the tasks of a batch',
+      description:
+        'In the order of their ids, with their results. A page of large results is shorter than its limit.',
+      role: 'read',
+      params,
+      query: BatchTaskListQuery,
+      ok: BatchTaskPage,
+      fails: ['BATCH_NOT_FOUND'],
+    },
+    retryBatchTask: {
+      summary: 'Retry a task of a batch',
+      description: 'Runs one failed task again, and the tasks that did not run because of it.',
+      role: 'operate',
+      audited: true,
+      params: params.extend({ taskKey: TaskKeyParam }),
+      ok: BatchBody,
+      fails: ['BATCH_NOT_FOUND', 'TASK_NOT_FOUND', 'TASK_NOT_RETRYABLE'],
+    },
+  },
+);

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { count, tenantField, time } from './fields.js';
+import { defineRoutes, eventStream, json } from './route.js';
 
-/** The most sessions that a list shows. */
-const SESSIONS_SHOWN_MAX = 100;
+const SESSIONS_LISTED_MAX = 100;
 
-/** The id of a session that is there already. */
+/** The id of an existing session. */
 export const ChatSessionIdParam = z
   .string()
   .min(1)
@@ -14,44 +14,40 @@ export const ChatSessionIdParam = z
 /** The id of a turn. */
 export const ChatTaskIdParam = z.string().min(1).max(200).describe('The id of a turn.');
 
-/** A session to make. Unknown fields are refused. */
+/** A session to create. Unknown fields are refused. */
 export const CreateChatSessionRequest = z.strictObject({
   session_id: z
     .string()
     .max(200)
     .regex(/^[^/\p{Cc}\p{Surrogate}]+$/u, 'must be a text without / and control characters')
     .optional()
-    .describe('Chosen by the caller, or drawn; a session of the tenant that has it already is answered.'),
+    .describe('The id (random). An existing session of the tenant with this id is returned.'),
   tenant: tenantField,
 });
-/** A session to make. */
 export type CreateChatSessionRequest = z.infer<typeof CreateChatSessionRequest>;
 
-/** A conversation. */
+/** A session: one conversation. */
 export const ChatSessionBody = z.object({
-  session_id: z.string().describe('As the caller writes it in addresses.'),
-  tenant: z.string().describe("'' for none."),
+  session_id: z.string().describe('As the caller writes it in URLs.'),
+  tenant: z.string().describe("'' for no tenant."),
   created_at: time,
 });
-/** A conversation. */
 export type ChatSessionBody = z.infer<typeof ChatSessionBody>;
 
-/** What the list of sessions may be asked. Unknown parameters are refused. */
+/** The query of the list of sessions. */
 export const ChatSessionListQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(SESSIONS_SHOWN_MAX).default(SESSIONS_SHOWN_MAX),
+  limit: z.coerce.number().int().min(1).max(SESSIONS_LISTED_MAX).default(SESSIONS_LISTED_MAX),
   tenant: tenantField,
 });
 
 /** The newest sessions. */
 export const ChatSessionList = z.object({ items: z.array(ChatSessionBody) });
-/** The newest sessions. */
 export type ChatSessionList = z.infer<typeof ChatSessionList>;
 
-/** Where a turn is. */
+/** The status of a turn. */
 export const ChatTaskStatusName = z
   .enum(['QUEUED', 'RUNNING', 'STREAMING', 'COMPLETED', 'FAILED', 'CANCELLED'])
-  .describe('The last three are ends and never change.');
-/** Where a turn is. */
+  .describe('COMPLETED, FAILED and CANCELLED are final.');
 export type ChatTaskStatusName = z.infer<typeof ChatTaskStatusName>;
 
 /** A session with its messages. */
@@ -61,66 +57,150 @@ export const ChatMessagesBody = ChatSessionBody.extend({
       z.object({
         role: z.enum(['user', 'assistant']),
         content: z.string(),
-        task_id: z.string().describe('The turn: a message and its answer have the same.'),
+        task_id: z.string().describe('The turn: the same for a message and its answer.'),
         created_at: time,
       }),
     )
-    .describe('In the order of the conversation; an answer stands there when it is complete.'),
+    .describe('In the order of the conversation. An answer is included when it is complete.'),
   turns: z
     .array(z.object({ task_id: z.string(), status: ChatTaskStatusName }))
     .describe(
-      'Those that had not ended just before the messages were read, in their order, 20 at most; the first may be streamed while it answers.',
+      'Turns that had not ended just before the messages were read, in order, 20 at most. The first may stream its answer.',
     ),
 });
-/** A session with its messages. */
 export type ChatMessagesBody = z.infer<typeof ChatMessagesBody>;
 
 /** A message to queue. Unknown fields are refused. */
 export const QueueChatMessageRequest = z.strictObject({
-  message: z.string().describe('What the user says: not only spaces, at most 100,000 characters.'),
+  message: z.string().describe('The text of the user: not blank, at most 100,000 characters.'),
 });
-/** A message to queue. */
 export type QueueChatMessageRequest = z.infer<typeof QueueChatMessageRequest>;
 
-/** The receipt for a message. */
+/** The response to a queued message. */
 export const ChatReceiptBody = z.object({
   session_id: z.string(),
   task_id: z.string(),
   queued_at: time,
 });
-/** The receipt for a message. */
 export type ChatReceiptBody = z.infer<typeof ChatReceiptBody>;
 
-/** Where a turn is. */
+/** A turn. */
 export const ChatTaskBody = ChatReceiptBody.extend({
   status: ChatTaskStatusName,
   started_at: time.nullable(),
   ended_at: time.nullable(),
 });
-/** Where a turn is. */
 export type ChatTaskBody = z.infer<typeof ChatTaskBody>;
 
-/** The answer of a completed turn. */
+/** A completed turn with its text. */
 export const ChatTaskResultBody = ChatTaskBody.extend({ text: z.string() });
-/** The answer of a completed turn. */
 export type ChatTaskResultBody = z.infer<typeof ChatTaskResultBody>;
 
-/** Names of the events of a turn: start, token for each piece of the answer, then done or error. */
+/** Types of the events of a turn: start, token for each piece of the text, then done or error. */
 export const CHAT_EVENTS = ['start', 'token', 'done', 'error'] as const;
 
-/** One event of a turn's stream: its name, its number, its data. */
+/** An event of a turn's stream. */
 export const ChatEvent = z.object({
   type: z.enum(CHAT_EVENTS),
-  id: count.describe('From 0; a stream that was cut goes on after the one in Last-Event-ID.'),
+  id: count.describe('Number of the event, from 0. A stream resumes after the one in Last-Event-ID.'),
   data: z.object({
-    text: z.string().optional().describe('token: a piece of the answer.'),
+    text: z.string().optional().describe('token: a piece of the text.'),
     snapshot: z
       .literal(true)
       .optional()
-      .describe('token: the text is everything so far, since the pieces before it are kept no more.'),
+      .describe('token: text is the whole text so far, because earlier pieces are no longer kept.'),
     code: z.string().optional().describe('error: TASK_CANCELLED, CHAT_STREAM_ERROR and so on.'),
-    message: z.string().optional().describe('error: what went wrong.'),
+    message: z.string().optional().describe('error: the reason.'),
   }),
 });
-/** One event of a turn's stream. */
 export type ChatEvent = z.infer<typeof ChatEvent>;
+
+const STICKY =
+  'Sessions live in the memory of the instance that created them. With several API instances, send all requests of a session to one of them (sticky routing).';
+const session = z.object({ sessionId: ChatSessionIdParam });
+const task = session.extend({ taskId: ChatTaskIdParam });
+const SESSION_FAILS = ['ID_INVALID', 'CHAT_SESSION_NOT_FOUND'] as const;
+const TASK_FAILS = [...SESSION_FAILS, 'CHAT_TASK_NOT_FOUND'] as const;
+
+/** Routes of chat sessions and their turns. */
+export const CHAT_ROUTES = defineRoutes(
+  { tag: 'Chat', tenancy: 'own', fails: ['REQUEST_INVALID'] },
+  {
+    createChatSession: {
+      summary: 'Create a session',
+      description: `A conversation whose turns run one after the other. An existing session with this id is returned. ${STICKY}`,
+      role: 'operate',
+      headers: { traceparent: 'W3C trace context, passed on to the turns of the session.' },
+      body: CreateChatSessionRequest,
+      ok: { 201: json('The session', ChatSessionBody) },
+    },
+    listChatSessions: {
+      summary: 'List sessions',
+      description: `Newest first. A key that belongs to a tenant lists that tenant only. ${STICKY}`,
+      role: 'read',
+      query: ChatSessionListQuery,
+      ok: ChatSessionList,
+    },
+    getChatSession: {
+      summary: 'Get a session',
+      description: `Its messages in order, and the turns that run or wait. ${STICKY}`,
+      role: 'read',
+      params: session,
+      ok: ChatMessagesBody,
+      fails: SESSION_FAILS,
+    },
+    queueChatMessage: {
+      summary: 'Send a message',
+      description: `Queues a message and its turn. Turns of one session run in order, those of different sessions at the same time. A refused message is not stored. ${STICKY}`,
+      role: 'operate',
+      params: session,
+      body: QueueChatMessageRequest,
+      ok: { 201: json('The message is queued', ChatReceiptBody) },
+      fails: [
+        ...SESSION_FAILS,
+        'CHAT_MESSAGE_EMPTY',
+        'CHAT_MESSAGE_TOO_LONG',
+        'CHAT_QUEUE_FULL',
+        'QUEUE_CLOSED',
+      ],
+    },
+    getChatTaskStatus: {
+      summary: 'Get the status of a turn',
+      description: 'Kept for half an hour after the end of the turn by default.',
+      role: 'read',
+      params: task,
+      ok: ChatTaskBody,
+      fails: TASK_FAILS,
+    },
+    getChatTaskResult: {
+      summary: 'Get the text of a turn',
+      description: 'The whole text of a completed turn.',
+      role: 'read',
+      params: task,
+      ok: ChatTaskResultBody,
+      fails: [...TASK_FAILS, 'TASK_PENDING', 'TASK_CANCELLED', 'CHAT_STREAM_ERROR'],
+    },
+    streamChatTask: {
+      summary: 'Stream a turn',
+      description:
+        'Server-sent events: start, token for each piece of the text, then done or error, after which the stream closes. ' +
+        'The id of each event is its number; Last-Event-ID n resumes at n + 1.',
+      role: 'read',
+      streams: true,
+      headers: { 'Last-Event-ID': 'Number of the last event that the client received.' },
+      params: task,
+      ok: { 200: eventStream(ChatEvent) },
+      fails: TASK_FAILS,
+    },
+    cancelChatTask: {
+      summary: 'Cancel a turn',
+      description:
+        'A turn that waits never starts. A turn that runs is aborted and its text is not stored. A turn that has ended does not change. Safe to repeat.',
+      role: 'operate',
+      audited: true,
+      params: task,
+      ok: ChatTaskBody,
+      fails: TASK_FAILS,
+    },
+  },
+);

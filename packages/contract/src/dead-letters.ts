@@ -1,25 +1,28 @@
 import { z } from 'zod';
-import { GroupRef, JobRef, nextCursor, PAGE } from './bulk-fields.js';
-import { count, time } from './fields.js';
-import { JobBody } from './jobs.js';
+import { bulkCursor, bulkPaging, count, GroupRef, JobRef, time } from './fields.js';
+import { BULK, JobBody } from './jobs.js';
+import { defineRoutes } from './route.js';
 
-/** The most dead letters that one request names by id. */
+/** Maximum number of dead letters that one request names by id. */
 export const DEAD_LETTER_IDS_MAX = 200;
 
 const signature = z
   .string()
   .min(1)
   .max(10_000)
-  .describe('Type, code and message of a failure with numbers, ids and quotes masked.');
+  .describe('Type, code and message of a failure, with numbers, ids and quotes masked.');
 
-/** Which dead letters. */
+/** The query of the list of dead letters. */
 export const DeadLetterQuery = z
   .strictObject({
     groupId: GroupRef.optional(),
-    jobId: JobRef.optional().describe('Of the group given.'),
+    jobId: JobRef.optional().describe('A job of groupId.'),
     signature: signature.optional(),
-    groupBy: z.enum(['signature']).optional().describe('Counts them by cause instead; of a group, or all.'),
-    ...PAGE,
+    groupBy: z
+      .enum(['signature'])
+      .optional()
+      .describe('Counts them by signature instead, in groupId or in all groups.'),
+    ...bulkPaging,
   })
   .refine(({ jobId, groupId }) => jobId === undefined || groupId !== undefined, {
     path: ['jobId'],
@@ -31,7 +34,7 @@ export const DeadLetterQuery = z
     { path: ['groupBy'], message: 'takes groupId and limit only' },
   );
 
-/** A job that failed for good, with a full copy of it. */
+/** A dead letter: a job that failed and will not be retried, with its last error. */
 export const DeadLetterBody = z.object({
   job: JobBody,
   error: z.string(),
@@ -40,37 +43,34 @@ export const DeadLetterBody = z.object({
   failedAt: time,
   retryCount: count,
 });
-/** A job that failed for good. */
 export type DeadLetterBody = z.infer<typeof DeadLetterBody>;
 
-/** Dead letters of one cause. */
+/** The dead letters with one signature. */
 export const DeadLetterSignatureBody = z.object({
   signature: z.string(),
   count,
-  firstFailedAt: time.describe('The first failure among those that are still there.'),
+  firstFailedAt: time.describe('The first failure among those that still exist.'),
   lastFailedAt: time,
-  processorType: z.string().describe('Of the last one; the signature has its beginning.'),
-  code: z.string().describe('Of the last one; the signature has its beginning.'),
+  processorType: z.string().describe('Processor of the last one; the signature holds its beginning.'),
+  code: z.string().describe('Code of the last one; the signature holds its beginning.'),
   sample: z
-    .object({ groupId: z.string(), jobId: z.string(), message: z.string().describe('With nothing masked.') })
+    .object({ groupId: z.string(), jobId: z.string(), message: z.string().describe('Without masks.') })
     .describe('The last one.'),
 });
-/** Dead letters of one cause. */
 export type DeadLetterSignatureBody = z.infer<typeof DeadLetterSignatureBody>;
 
-/** Dead letters, newest first; or by cause, the most frequent first. */
+/** A page of dead letters, newest first; or signatures, the most frequent first. */
 export const DeadLetterPage = z.object({
   items: z.array(DeadLetterBody).optional(),
-  cursor: nextCursor.optional(),
+  cursor: bulkCursor.optional(),
   signatures: z
     .array(DeadLetterSignatureBody)
     .optional()
     .describe('With groupBy=signature, instead of items.'),
 });
-/** Dead letters, newest first; or by cause. */
 export type DeadLetterPage = z.infer<typeof DeadLetterPage>;
 
-/** Which dead letters to move: by `ids`, by `groupId` or `signature` or both, or `all`. */
+/** The dead letters to redrive or purge: by `ids`, by `groupId` or `signature` or both, or `all`. */
 export const DeadLetterSelection = z
   .strictObject({
     ids: z
@@ -82,7 +82,7 @@ export const DeadLetterSelection = z
     signature: signature.optional(),
     all: z.literal(true).optional(),
     expectedCount: count.describe(
-      'How many the caller has seen. When others are selected now, nothing is moved: COUNT_CHANGED. Never more than so many are moved.',
+      'The number that the caller has seen. With another number now nothing is changed (COUNT_CHANGED). Never more than this are changed.',
     ),
   })
   .refine(
@@ -91,13 +91,42 @@ export const DeadLetterSelection = z
     'must have one of ids, groupId or signature (or both), and all: true',
   )
   .meta({
-    description: 'One of ids, groupId or signature (or both: one cause in one group), and all.',
+    description: 'One of ids, groupId or signature (or both: one signature in one group), and all.',
     examples: [{ groupId: 'campaign-7', expectedCount: 12 }],
   });
-/** Which dead letters to move. */
 export type DeadLetterSelection = z.infer<typeof DeadLetterSelection>;
 
-/** How many went back, or are gone. */
+/** The number of dead letters that were redriven or purged. */
 export const DeadLetterResponse = z.object({ count });
-/** How many went back, or are gone. */
 export type DeadLetterResponse = z.infer<typeof DeadLetterResponse>;
+
+/** Routes of dead letters. */
+export const DEAD_LETTER_ROUTES = defineRoutes(BULK, {
+  listDeadLetters: {
+    summary: 'List dead letters',
+    description:
+      'Jobs that failed and will not be retried, newest first; or their number by signature. A key that belongs to a tenant lists that tenant only.',
+    role: 'read',
+    query: DeadLetterQuery,
+    ok: DeadLetterPage,
+    fails: ['GROUP_NOT_FOUND'],
+  },
+  redriveDeadLetters: {
+    audited: true,
+    summary: 'Redrive dead letters',
+    description: 'They run again with all retries. A group that has ended opens its next round.',
+    role: 'operate',
+    body: DeadLetterSelection,
+    ok: DeadLetterResponse,
+    fails: ['GROUP_NOT_FOUND', 'COUNT_CHANGED'],
+  },
+  purgeDeadLetters: {
+    audited: true,
+    summary: 'Purge dead letters',
+    description: 'Deletes dead letters. Their jobs stay failed.',
+    role: 'operate',
+    body: DeadLetterSelection,
+    ok: DeadLetterResponse,
+    fails: ['GROUP_NOT_FOUND', 'COUNT_CHANGED'],
+  },
+});

@@ -1,10 +1,17 @@
 import { z } from 'zod';
 
-/** The most items on one page of a list, and how many unless asked. */
+/** Maximum and default number of items on a page of a list. */
 export const PAGE_SIZE_MAX = 200;
 export const PAGE_SIZE_DEFAULT = 50;
 
-// With the flag `u` a surrogate matches only where it stands alone: no store keeps it, and none keeps NUL.
+const TENANT_CHARACTERS_MAX = 500;
+const CURSOR_CHARACTERS_MAX = 2_000;
+/** A cursor of the bulk part holds a signature. */
+const BULK_CURSOR_CHARACTERS_MAX = 20_000;
+/** `tenant/id`, both of 128 characters. */
+const GROUP_REF_CHARACTERS_MAX = 257;
+
+// With the flag `u` a surrogate matches only where it stands alone. No store keeps it, and none keeps NUL.
 const UNSTORABLE = /\0|\p{Surrogate}/u;
 
 /** A text that every store can keep. */
@@ -13,7 +20,7 @@ export const storableText = (max: number, min = 1) =>
     .string()
     .min(min)
     .max(max)
-    // zod counts characters as JSON Schema does; the parts count as JavaScript does, where some are two.
+    // zod counts characters as JSON Schema does. The packages count as JavaScript does, where some are two.
     .refine(
       (value) => value.length <= max,
       `must be at most ${max} characters, emoji and the like counted twice`,
@@ -23,30 +30,95 @@ export const storableText = (max: number, min = 1) =>
 /** A storable text that is not only spaces. */
 export const keyText = (max: number) => storableText(max).regex(/\S/, 'must not be blank');
 
-/** The longest name of a tenant. */
-const TENANT_LENGTH_MAX = 500;
-
-/** Whose it is, where a caller may say so. */
-export const tenantField = storableText(TENANT_LENGTH_MAX, 0)
+/** The tenant of a request, for callers that may choose one. */
+export const tenantField = storableText(TENANT_CHARACTERS_MAX, 0)
   .regex(/^[^/]*$/, 'must not hold /')
   .optional()
-  .describe("Whose; '' for nobody's. For keys that are not limited to a tenant; all others mean their own.");
+  .describe(
+    "The tenant; '' for no tenant. For keys that are not limited to a tenant; with other keys it is their own.",
+  );
 
 /** A number of things. */
 export const count = z.int().min(0);
 
-/** A time, ISO 8601. */
+/** A number that is not negative, such as a rate or milliseconds. */
+export const amount = z.number().min(0);
+
+/** A time in ISO 8601. */
 export const time = z.iso.datetime();
 
-/** What every list may be asked: how much, and where to go on. */
+/** A time as a caller writes it. */
+export const givenTime = z.iso.datetime({ offset: true });
+
+const previousCursor = 'The cursor of the previous page.';
+
+/** The query parameters of every list. */
 export const paging = {
   limit: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(PAGE_SIZE_DEFAULT),
-  cursor: storableText(2_000).optional().describe('Of the page before.'),
+  cursor: storableText(CURSOR_CHARACTERS_MAX).optional().describe(previousCursor),
 } as const;
 
-/** A part of a list. */
+/** One page of a list. */
 export const pageOf = <S extends z.ZodType>(item: S) =>
   z.object({
     items: z.array(item),
-    cursor: z.string().nullable().describe('Ask again with it for the next page; null: there is none.'),
+    cursor: z.string().nullable().describe('Gets the next page; null on the last one.'),
   });
+
+/** The query parameters of the lists of the bulk part. */
+export const bulkPaging = {
+  limit: paging.limit,
+  cursor: z.string().min(1).max(BULK_CURSOR_CHARACTERS_MAX).optional().describe(previousCursor),
+};
+
+/** The cursor of a page of the bulk part. */
+export const bulkCursor = z
+  .string()
+  .nullable()
+  .describe('Gets the next page; null on the last one. A page may be short without being the last.');
+
+/** The id of a group. */
+export const GroupRef = z
+  .string()
+  .min(1)
+  .max(GROUP_REF_CHARACTERS_MAX)
+  .describe(
+    "1 to 128 characters of A-Z, a-z, 0-9, '.', '_', ':', '-'; `tenant/` before it for a group of that tenant (`%2F` in a URL).",
+  );
+
+/** The id of a job in its group. */
+export const JobRef = z
+  .string()
+  .min(1)
+  .max(128)
+  .describe("1 to 128 characters of A-Z, a-z, 0-9, '.', '_', ':', '-'.");
+
+/** The id of a fairness unit. */
+export const TenantRef = z
+  .string()
+  .min(1)
+  .max(128)
+  .describe('The fairness unit: units share the workers by their weights.');
+
+/** The parameters of routes of groups. */
+export const groupParams = z.object({ groupId: GroupRef });
+
+/** Weight and limits in a request. The server checks the ranges that it can configure. */
+export const limitFields = {
+  weight: z.number().positive().describe('Weight of its share (1); twice the weight is twice the share.'),
+  rps: z.number().positive().describe('Starts per second.'),
+  burst: z.int().min(1).describe('Starts at the same time (a tenth of rps, at least 1).'),
+  concurrency: z.int().min(1).describe('Maximum number of jobs that are ready or running.'),
+};
+
+/** Weight and limits in a response. */
+export const limitsBody = {
+  weight: z.number(),
+  rps: z.number().nullable().describe('Starts per second; null means no limit.'),
+  burst: z.number().nullable(),
+  concurrency: z.number().nullable().describe('Jobs at the same time; null means no limit.'),
+};
+
+/** Reports whether a change request sets a field. */
+export const changesSomething = (change: Readonly<Record<string, unknown>>): boolean =>
+  Object.values(change).some((value) => value !== undefined);

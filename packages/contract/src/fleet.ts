@@ -1,127 +1,200 @@
 import { z } from 'zod';
-import { count, storableText, time } from './fields.js';
+import { amount, count, pageOf, paging, storableText, time } from './fields.js';
+import { defineRoutes } from './route.js';
 import { HealthCheck } from './system.js';
 
-/** The most workers that can be wished of an instance. */
+/** Maximum number of workers of an instance. */
 export const WORKERS_MAX = 10_000;
 
-const ms = z.number().min(0);
-
-/** How an instance runs bulk jobs. */
+/** The worker pool settings of an instance. */
 export const InstancePool = z.object({
-  fetcherRunning: z.boolean().describe('Whether it takes jobs out of the fair queue.'),
-  jobTimeoutMs: ms,
-  fetchIntervalMs: ms,
+  fetcherRunning: z.boolean().describe('True if it takes jobs from the fair queue.'),
+  jobTimeoutMs: amount,
+  fetchIntervalMs: amount,
   fetchBatchSize: count,
 });
-/** How an instance runs bulk jobs. */
 export type InstancePool = z.infer<typeof InstancePool>;
 
 /** The memory of an instance. */
 export const InstanceMemory = z.object({
-  rssBytes: count.describe('All of the process.'),
+  rssBytes: count.describe('All memory of the process.'),
   heapUsedBytes: count,
-  heapLimitBytes: count.describe('Beyond it the process ends.'),
+  heapLimitBytes: count.describe('The process ends above this size.'),
   grownBytes: z
     .int()
-    .describe('By how much what stays in the heap after collections has grown in overMs; below 0: shrunk.'),
-  overMs: ms.describe('How far back that was looked, 15 minutes at most.'),
+    .describe('Growth of the heap after garbage collections during overMs; below 0 if it shrank.'),
+  overMs: amount.describe('Duration of that measurement, 15 minutes at most.'),
 });
-/** The memory of an instance. */
 export type InstanceMemory = z.infer<typeof InstanceMemory>;
 
-/** One start of one process of the server. */
+/** An instance: one start of one process of the server. */
 export const InstanceBody = z.object({
-  instanceId: z.string().describe('Names one start of one process; a restart is a new instance.'),
-  bulkInstanceId: z.string().describe('What it is called among those who run bulk jobs.'),
+  instanceId: z.string().describe('A restart makes a new instance.'),
+  bulkInstanceId: z.string().describe('Its id in the bulk part.'),
   role: z.enum(['all', 'api', 'worker']),
   version: z.string(),
   host: z.string(),
   pid: count,
-  alive: z.boolean().describe('Heard of within the last 15 seconds. Those gone are listed for a day.'),
-  stopping: z.boolean().describe('About to stop: it takes no more requests.'),
-  stoppingSince: time.nullable().describe('Since when; null: it is not.'),
-  gracePeriodMs: ms.nullable().describe('How long a stop may take; null: not known.'),
+  alive: z.boolean().describe('True if seen within the last 15 seconds. Others are listed for a day.'),
+  stopping: z.boolean().describe('True if it is about to stop and accepts no more requests.'),
+  stoppingSince: time.nullable(),
+  gracePeriodMs: amount.nullable().describe('Maximum duration of a stop; null if unknown.'),
   startedAt: time,
-  seenAt: time.describe('When it was last heard of.'),
-  workerCount: count.nullable().describe('Its workers for bulk jobs; null: it runs none.'),
-  wantedWorkers: count.nullable().describe('What somebody has scaled it to; null: nobody has.'),
-  processors: z.array(z.string()).describe('Types of bulk jobs that it runs; 500 at most are named.'),
-  dags: z.array(z.string()).describe('DAGs that it knows; 500 at most are named.'),
-  routes: z.array(z.string()).describe('Commands that it takes; 500 at most are named.'),
-  outboxConcurrency: count.nullable().describe('Tasks of batches that it runs at once; null: it runs none.'),
+  seenAt: time,
+  workerCount: count.nullable().describe('Its workers for bulk jobs; null if it runs none.'),
+  wantedWorkers: count.nullable().describe('Workers it was scaled to; null if it was not scaled.'),
+  processors: z.array(z.string()).describe('Types of bulk jobs that it runs, 500 at most.'),
+  dags: z.array(z.string()).describe('DAGs that it runs, 500 at most.'),
+  routes: z.array(z.string()).describe('Commands that it accepts, 500 at most.'),
+  outboxConcurrency: count
+    .nullable()
+    .describe('Maximum number of batch tasks that it runs at the same time; null if it runs none.'),
   busy: z.object({
-    jobs: count.describe('Bulk jobs that run.'),
-    tasks: count.describe('Tasks of batches that run.'),
-    requests: count.describe('Requests that are being answered.'),
-    streams: count.describe('Streams of events that are open.'),
+    jobs: count.describe('Running bulk jobs.'),
+    tasks: count.describe('Running tasks of batches.'),
+    requests: count.describe('Open requests.'),
+    streams: count.describe('Open event streams.'),
   }),
-  backends: z.array(HealthCheck).describe('What it needs, as it saw it.'),
-  pool: InstancePool.nullable().describe('How it runs bulk jobs; null: it runs none, or it is not known.'),
-  memory: InstanceMemory.nullable().describe('null: not known.'),
+  backends: z.array(HealthCheck).describe('The backends as this instance sees them.'),
+  pool: InstancePool.nullable().describe('null if it runs no bulk jobs, or if unknown.'),
+  memory: InstanceMemory.nullable().describe('null if unknown.'),
 });
-/** One start of one process of the server. */
 export type InstanceBody = z.infer<typeof InstanceBody>;
 
 /** All instances. */
 export const InstanceList = z.object({ items: z.array(InstanceBody) });
-/** All instances. */
 export type InstanceList = z.infer<typeof InstanceList>;
 
-/** The pool of the instance that answers. */
+/** The pool of the responding instance. */
 export const PoolStatusBody = z.object({
-  workerCount: count.describe('How many are wanted.'),
-  activeWorkers: count.describe('Those who take jobs.'),
-  idleWorkers: count.describe('Those without a job.'),
+  workerCount: count.describe('Wanted workers.'),
+  activeWorkers: count.describe('Workers that take jobs.'),
+  idleWorkers: count.describe('Workers without a job.'),
   fetcherRunning: z.boolean(),
   dispatcherRunning: z.boolean(),
   fetcherStats: z.record(z.string(), z.number()),
   dispatcherStats: z.record(z.string(), z.number()),
   workers: z
     .array(
-      z.object({ id: z.string(), state: z.string(), currentJob: z.string().nullable().describe('Its id.') }),
+      z.object({
+        id: z.string(),
+        state: z.string(),
+        currentJob: z.string().nullable().describe('The id of its job.'),
+      }),
     )
     .describe('500 at most, those with a job first.'),
   isShuttingDown: z.boolean(),
 });
-/** The pool of the instance that answers. */
 export type PoolStatusBody = z.infer<typeof PoolStatusBody>;
 
 /** The workers of one instance. */
 export const InstanceWorkers = z.object({
   instanceId: z.string(),
   bulkInstanceId: z.string(),
-  workerCount: count.describe('As it last said.'),
-  wantedWorkers: count.nullable().describe('What it was scaled to; null: what is configured.'),
-  busy: count.describe('Jobs that run.'),
+  workerCount: count.describe('As last reported.'),
+  wantedWorkers: count.nullable().describe('Workers it was scaled to; null means as configured.'),
+  busy: count.describe('Running jobs.'),
 });
-/** The workers of one instance. */
 export type InstanceWorkers = z.infer<typeof InstanceWorkers>;
 
-/** Who runs bulk jobs. */
+/** The workers of all instances, and the pool of the responding one. */
 export const PoolBody = z.object({
-  instanceId: z.string().describe('The instance that answers.'),
-  pool: PoolStatusBody.nullable().describe('Its own pool; null: its role is api, it runs no jobs.'),
-  workerCount: count.describe('Of all instances together.'),
-  instances: z.array(InstanceWorkers).describe('Those that run jobs and are alive.'),
+  instanceId: z.string().describe('The responding instance.'),
+  pool: PoolStatusBody.nullable().describe('Its pool; null if its role is api, which runs no jobs.'),
+  workerCount: count.describe('Workers of all instances together.'),
+  instances: z.array(InstanceWorkers).describe('Live instances that run jobs.'),
 });
-/** Who runs bulk jobs. */
 export type PoolBody = z.infer<typeof PoolBody>;
 
-/** How many workers are wanted. */
+/** The number of workers to scale to. */
 export const ScaleRequest = z.strictObject({
-  workerCount: z.int().min(0).max(WORKERS_MAX).describe('Of each instance that is scaled.'),
+  workerCount: z.int().min(0).max(WORKERS_MAX).describe('Workers of each scaled instance.'),
   instance: storableText(500)
     .optional()
-    .describe('instanceId or bulkInstanceId; without it all instances that run jobs.'),
+    .describe('instanceId or bulkInstanceId (all instances that run jobs).'),
 });
-/** How many workers are wanted. */
 export type ScaleRequest = z.infer<typeof ScaleRequest>;
 
-/** Which instances were scaled. */
+/** The instances that were scaled. */
 export const ScaleResponse = z.object({
   workerCount: count,
-  instances: z.array(z.string()).describe('They apply it within seconds: GET says how far they are.'),
+  instances: z.array(z.string()).describe('They apply it within seconds; GET shows the progress.'),
 });
-/** Which instances were scaled. */
 export type ScaleResponse = z.infer<typeof ScaleResponse>;
+
+/** The query of the audit log. */
+export const AuditQuery = z.strictObject({
+  limit: paging.limit,
+  cursor: z
+    .string()
+    .regex(/^\d{1,18}$/, 'must be the cursor of a page')
+    .optional()
+    .describe('The cursor of the previous page.'),
+  route: storableText(100).optional().describe('The id of a route, such as cancelGroup.'),
+  key: storableText(500).optional().describe('The name of a key.'),
+});
+
+/** An entry of the audit log: one change of work or settings. */
+export const AuditEntry = z.object({
+  id: z.string(),
+  at: time,
+  key: z.string().describe('Name of the key; local on a server without keys.'),
+  role: z.string(),
+  tenant: z.string().nullable().describe('Tenant of the key; null means all tenants.'),
+  route: z.string().describe('The id of the route.'),
+  method: z.string(),
+  path: z.string(),
+  params: z.record(z.string(), z.string()).describe('Parameters of the path and the query.'),
+  body: z
+    .string()
+    .nullable()
+    .describe('A summary of 4 KB at most, without secrets; null if there was no body.'),
+  instanceId: z.string().describe('The instance that handled the request.'),
+  status: z
+    .int()
+    .nullable()
+    .describe('Status of the response; null if unknown: the change may have happened or not.'),
+});
+export type AuditEntry = z.infer<typeof AuditEntry>;
+
+/** A page of the audit log, newest first. */
+export const AuditPage = pageOf(AuditEntry);
+export type AuditPage = z.infer<typeof AuditPage>;
+
+/** Routes of instances, their workers and the audit log. */
+export const FLEET_ROUTES = defineRoutes(
+  { tag: 'Fleet', role: 'read', tenancy: 'shared', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
+  {
+    listInstances: {
+      summary: 'List instances',
+      description:
+        'Every process of this server, the work it runs and the state of its backends. Stopped instances are listed for a day.',
+      ok: InstanceList,
+    },
+    getPool: {
+      summary: 'Get the worker pool',
+      description: 'The pool of the responding instance, and the number of workers of each instance.',
+      ok: PoolBody,
+    },
+    scalePool: {
+      summary: 'Scale the worker pool',
+      description:
+        'Sets the number of workers of one instance, or of each, until it restarts. Surplus workers finish their job first. ' +
+        'Instances with the role api run no jobs and cannot be scaled.',
+      role: 'admin',
+      audited: true,
+      body: ScaleRequest,
+      ok: ScaleResponse,
+      fails: ['INSTANCE_NOT_FOUND'],
+    },
+    listAudit: {
+      summary: 'List the audit log',
+      description:
+        'Changes of work and settings over HTTP, newest first, for 90 days. A key that belongs to a tenant sees the changes made with keys of that tenant.',
+      role: 'admin',
+      tenancy: 'own',
+      query: AuditQuery,
+      ok: AuditPage,
+    },
+  },
+);

@@ -1,11 +1,10 @@
 /**
- * What Millrace says over HTTP: zod schemas of requests and answers, the table of routes, and errors as RFC 9457 problems.
- * Imports nothing of ours and runs in browsers; a page that must stay small imports `@millrace/contract/client` and types only.
+ * The HTTP API of Millrace: zod schemas of requests and responses, the table of routes, and errors as RFC 9457 problems. Imports no other
+ * Millrace package and runs in browsers. A page that must stay small imports `@millrace/contract/client` and types only.
  *
  * @packageDocumentation
  */
 
-export { AuditEntry, AuditPage, AuditQuery } from './audit.js';
 export {
   BatchBody,
   BatchCounts,
@@ -25,6 +24,62 @@ export {
   TaskKeyParam,
 } from './batches.js';
 export {
+  CHAT_EVENTS,
+  ChatEvent,
+  ChatMessagesBody,
+  ChatReceiptBody,
+  ChatSessionBody,
+  ChatSessionIdParam,
+  ChatSessionList,
+  ChatSessionListQuery,
+  ChatTaskBody,
+  ChatTaskIdParam,
+  ChatTaskResultBody,
+  ChatTaskStatusName,
+  CreateChatSessionRequest,
+  QueueChatMessageRequest,
+} from './chat.js';
+export {
+  AppliedDagBody,
+  ApplyDagRequest,
+  DagBody,
+  DagListQuery,
+  DagPage,
+  DagTaskRequest,
+  RemovedScheduleBody,
+  RemoveScheduleQuery,
+  ScheduleBody,
+  ScheduleListQuery,
+  ScheduleNameParam,
+  SchedulePage,
+  SetScheduleRequest,
+} from './dags.js';
+export {
+  DEAD_LETTER_IDS_MAX,
+  DeadLetterBody,
+  DeadLetterPage,
+  DeadLetterQuery,
+  DeadLetterResponse,
+  DeadLetterSelection,
+  DeadLetterSignatureBody,
+} from './dead-letters.js';
+export { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './fields.js';
+export {
+  AuditEntry,
+  AuditPage,
+  AuditQuery,
+  InstanceBody,
+  InstanceList,
+  InstanceMemory,
+  InstancePool,
+  InstanceWorkers,
+  PoolBody,
+  PoolStatusBody,
+  ScaleRequest,
+  ScaleResponse,
+  WORKERS_MAX,
+} from './fleet.js';
+export {
   GroupBody,
   GroupChangeRequest,
   GroupChangeResponse,
@@ -41,57 +96,7 @@ export {
   SubmitGroupQuery,
   SubmitGroupRequest,
   SubmitGroupResponse,
-} from './bulk.js';
-export { CHANGES_EVENTS, ChangesEvent, ChangesSnapshot, HelloEvent, WatchEvent } from './changes.js';
-export {
-  CHAT_EVENTS,
-  ChatEvent,
-  ChatMessagesBody,
-  ChatReceiptBody,
-  ChatSessionBody,
-  ChatSessionIdParam,
-  ChatSessionList,
-  ChatSessionListQuery,
-  ChatTaskBody,
-  ChatTaskIdParam,
-  ChatTaskResultBody,
-  ChatTaskStatusName,
-  CreateChatSessionRequest,
-  QueueChatMessageRequest,
-} from './chat.js';
-export { AppliedDagBody, ApplyDagRequest, DagBody, DagListQuery, DagPage, DagTaskRequest } from './dags.js';
-export {
-  DEAD_LETTER_IDS_MAX,
-  DeadLetterBody,
-  DeadLetterPage,
-  DeadLetterQuery,
-  DeadLetterResponse,
-  DeadLetterSelection,
-  DeadLetterSignatureBody,
-} from './dead-letters.js';
-export { DemoBody, DemoRequest, DemoStopped } from './demo.js';
-export {
-  CongestionBody,
-  CongestionQuery,
-  FairnessBody,
-  FairnessQuery,
-  QueuesBody,
-  TenantBody,
-  TenantChangeRequest,
-} from './fairness.js';
-export { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './fields.js';
-export {
-  InstanceBody,
-  InstanceList,
-  InstanceMemory,
-  InstancePool,
-  InstanceWorkers,
-  PoolBody,
-  PoolStatusBody,
-  ScaleRequest,
-  ScaleResponse,
-  WORKERS_MAX,
-} from './fleet.js';
+} from './groups.js';
 export {
   AddJobsRequest,
   AddJobsResponse,
@@ -120,7 +125,6 @@ export {
   StatusQuery,
   SubmitRequest,
 } from './operations.js';
-export { PAGE_ROUTES, type PageRouteId } from './page-routes.js';
 export { type HttpMethod, PATHS, type RouteId, VIEWS, type ViewId } from './paths.js';
 export {
   FieldError,
@@ -142,13 +146,34 @@ export {
 } from './route.js';
 export { type RequestOf, type ResponseOf, ROUTES } from './routes.js';
 export {
-  RemovedScheduleBody,
-  RemoveScheduleQuery,
-  ScheduleBody,
-  ScheduleListQuery,
-  ScheduleNameParam,
-  SchedulePage,
-  SetScheduleRequest,
-} from './schedules.js';
-export { momentOf, STAT_RINGS, StatPoint, type StatStep, StatsBody, StatsQuery } from './stats.js';
-export { CallerBody, HealthBody, HealthCheck } from './system.js';
+  CongestionBody,
+  CongestionQuery,
+  FairnessBody,
+  FairnessQuery,
+  QueuesBody,
+  TenantBody,
+  TenantChangeRequest,
+} from './shares.js';
+export {
+  CHANGES_EVENTS,
+  ChangesEvent,
+  ChangesSnapshot,
+  HelloEvent,
+  momentOf,
+  STAT_RINGS,
+  StatPoint,
+  type StatStep,
+  StatsBody,
+  StatsQuery,
+  WatchEvent,
+} from './stats.js';
+export {
+  CallerBody,
+  DemoBody,
+  DemoRequest,
+  DemoStopped,
+  HealthBody,
+  HealthCheck,
+  PAGE_ROUTES,
+  type PageRouteId,
+} from './system.js';

@@ -1,41 +1,42 @@
 import { z } from 'zod';
-import { count, keyText, paging, tenantField, time } from './fields.js';
+import { count, keyText, pageOf, paging, tenantField, time } from './fields.js';
+import { defineRoutes, eventStream, json } from './route.js';
 
-const name = (what: string) =>
+const routeName = (description: string) =>
   z
     .string()
     .regex(/^[A-Z0-9_]{1,50}$/, 'must be 1 to 50 of A–Z, 0–9 and _')
-    .describe(what);
+    .describe(description);
 
 /** The id of an operation. */
 export const OpIdParam = z.guid().describe('The id of an operation, a UUID.');
 
-/** Where an operation is. */
+/** The state of an operation. */
 export const OperationStateName = z
   .enum(['PENDING', 'IN_PROGRESS', 'COMPLETED', 'FAILED'])
-  .describe('COMPLETED and FAILED are ends and never change.');
-/** Where an operation is. */
+  .describe('COMPLETED and FAILED are final.');
 export type OperationStateName = z.infer<typeof OperationStateName>;
 
-/** What somebody wants done, as `POST` takes it. Unknown fields are refused. */
+/** A command to submit. Unknown fields are refused. */
 export const SubmitRequest = z.strictObject({
-  domain: name('With eventType it names the route.'),
-  eventType: name('With domain it names the route.'),
-  bizKey: keyText(100).describe('What it is about, in the words of the business.'),
+  domain: routeName('Names the route, together with eventType.'),
+  eventType: routeName('Names the route, together with domain.'),
+  bizKey: keyText(100).describe('The business object that the command is about.'),
   idemKey: keyText(255)
     .optional()
-    .describe('The same for every repetition of one request; the header Idempotency-Key says the same.'),
-  payload: z.unknown().optional().describe('Anything JSON can carry, up to 1 MiB; null unless given.'),
+    .describe(
+      'Idempotency key: the same for every repeat of one request. Same as the header Idempotency-Key.',
+    ),
+  payload: z.unknown().optional().describe('Any JSON up to 1 MiB (null).'),
   timeBudgetMs: z
     .number()
     .optional()
-    .describe('Longest wait for the outcome, in milliseconds; 200 unless given, 50 to 5000 are allowed.')
+    .describe('Maximum wait for the outcome in milliseconds, 50 to 5000 (200).')
     .meta({ examples: [200] }),
 });
-/** What somebody wants done, as `POST` takes it. */
 export type SubmitRequest = z.infer<typeof SubmitRequest>;
 
-/** A command without how long to wait. */
+/** A command without its time budget. */
 export type CommandBody = Omit<SubmitRequest, 'timeBudgetMs'>;
 
 const OkBody = z.object({
@@ -56,69 +57,68 @@ const FailBody = z.object({
   cause: z.unknown().optional(),
 });
 
-/** What came of an operation. */
+/** The outcome of an operation. */
 export const OutcomeBody = z
   .discriminatedUnion('type', [OkBody, RetryBody, FailBody])
   .describe(
-    'Ok: done. Fail: it will not be done. Retry: not done, retries are spent or another try follows.',
+    'Ok: done. Fail: failed for good. Retry: the attempt failed, and another follows or none is left.',
   );
-/** What came of an operation. */
 export type OutcomeBody = z.infer<typeof OutcomeBody>;
 
-/** The answer 200 to a submit: the work ended inside the budget. */
+/** The 200 response to a submit: the work ended within the budget. */
 export const CompletedResponse = z.object({
   opId: OpIdParam,
-  status: z.enum(['COMPLETED', 'FAILED']).describe('FAILED is a failure of the work, not of the request.'),
+  status: z.enum(['COMPLETED', 'FAILED']).describe('FAILED: the work failed, not the request.'),
   outcome: OutcomeBody,
 });
-/** The answer 200 to a submit: the work ended inside the budget. */
 export type CompletedResponse = z.infer<typeof CompletedResponse>;
 
-/** The answer 202 to a submit: the work goes on. */
+/** The 202 response to a submit: the work continues. */
 export const AcceptedResponse = z.object({
   opId: OpIdParam,
   status: z.literal('IN_PROGRESS'),
-  statusUrl: z.string().describe('Where to ask; the header Location says the same.'),
-  estimatedCompletionTime: time.describe('From the measured durations of the route.'),
+  statusUrl: z.string().describe('URL of the status; same as the header Location.'),
+  estimatedCompletionTime: time.describe('Estimate from the measured durations of the route.'),
 });
-/** The answer 202 to a submit: the work goes on. */
 export type AcceptedResponse = z.infer<typeof AcceptedResponse>;
 
-/** An operation. What there is not is null. */
+/** An operation. A missing value is null. */
 export const OperationBody = z.object({
   opId: OpIdParam,
-  tenant: z.string().describe("'' for none."),
+  tenant: z.string().describe("'' for no tenant."),
   traceparent: z.string().nullable(),
   domain: z.string(),
   eventType: z.string(),
   bizKey: z.string(),
   idemKey: z.string(),
   state: OperationStateName,
-  outcome: OutcomeBody.nullable().describe('The last Retry while it waits for another try.'),
-  attempts: count.describe('Tries begun.'),
+  outcome: OutcomeBody.nullable().describe('The last Retry while it waits for another attempt.'),
+  attempts: count.describe('Attempts started.'),
   attemptsMax: count,
-  refusals: count.describe('How often it was refused before a try began.'),
-  dueAt: time.nullable().describe('Waiting for a try: not before this time.'),
-  backing: z.object({ kind: z.string(), ref: z.string() }).nullable().describe('The work behind it.'),
-  deadLetter: z.boolean().describe('FAILED by its work, not by a cancellation.'),
+  refusals: count.describe('Refusals before an attempt started.'),
+  dueAt: time.nullable().describe('Earliest start of the next attempt.'),
+  backing: z
+    .object({ kind: z.string(), ref: z.string() })
+    .nullable()
+    .describe('The group or batch that does the work.'),
+  deadLetter: z.boolean().describe('True if its work FAILED; false after a cancellation.'),
   acceptedAt: time,
   startedAt: time.nullable(),
   updatedAt: time,
   endedAt: time.nullable(),
 });
-/** An operation. What there is not is null. */
 export type OperationBody = z.infer<typeof OperationBody>;
 
-/** What `GET …/status` may be asked. */
+/** The query of `GET …/status`. */
 export const StatusQuery = z.strictObject({
   wait: z
     .string()
     .regex(/^\d+(\.\d+)?$/, 'must be a number of seconds')
     .optional()
-    .describe('Answers when the operation has ended, at the latest after so many seconds (30 at most).'),
+    .describe('Seconds to wait for the end of the operation, 30 at most.'),
 });
 
-/** What a list may be asked. Unknown parameters are refused. */
+/** The query of the list of operations. */
 export const ListQuery = z.strictObject({
   tenant: tenantField,
   domain: z.string().optional(),
@@ -127,11 +127,11 @@ export const ListQuery = z.strictObject({
   state: OperationStateName.optional(),
   deadLetter: z.enum(['true', 'false']).optional().describe('true: only dead letters.'),
   limit: paging.limit,
-  cursor: z.string().min(1).max(200).optional().describe('Of the page before.'),
+  cursor: z.string().min(1).max(200).optional().describe('The cursor of the previous page.'),
 });
-/** What a list may be asked, as a client writes it. */
+/** The query of the list of operations, as a client writes it. */
 export interface ListFilter {
-  /** '' for nobody's; of all that the caller may see without it. */
+  /** '' for no tenant. All tenants that the key may see by default. */
   readonly tenant?: string | undefined;
   readonly domain?: string | undefined;
   readonly eventType?: string | undefined;
@@ -142,26 +142,108 @@ export interface ListFilter {
   readonly cursor?: string | undefined;
 }
 
-/** A part of a list, newest first. */
-export const OperationPage = z.object({
-  items: z.array(OperationBody),
-  cursor: z.string().nullable().describe('Ask again with it for the next page; null: there is none.'),
-});
-/** A part of a list, newest first. */
+/** A page of operations, newest first. */
+export const OperationPage = pageOf(OperationBody);
 export type OperationPage = z.infer<typeof OperationPage>;
 
-/** The answer to a cancellation. */
+/** The response to a cancellation. */
 export const CancelResponse = z.object({
-  cancelled: z.boolean().describe('false: it had ended before, in another way, or still has to be ended.'),
+  cancelled: z.boolean().describe('false: it ended before in another way, or has not ended yet.'),
   operation: OperationBody,
 });
-/** The answer to a cancellation. */
 export type CancelResponse = z.infer<typeof CancelResponse>;
 
-/** Names of the events of a stream: the operation as it is, each change, its end. */
+/** Types of the events of an operation's stream: the operation now, each change, the end. */
 export const OPERATION_EVENTS = ['start', 'change', 'end'] as const;
 
-/** One event of a stream; its `data` is the operation. A stream ends with `end`; one that was cut begins again with `start`. */
+/** An event of an operation's stream; its `data` is the operation. The stream ends with `end`. After a reconnect it begins with `start`. */
 export const OperationEvent = z.object({ type: z.enum(OPERATION_EVENTS), operation: OperationBody });
-/** One event of a stream. */
 export type OperationEvent = z.infer<typeof OperationEvent>;
+
+const params = z.object({ opId: OpIdParam });
+const PREFERENCE = { 'Preference-Applied': 'The preferences of Prefer that the server applied.' };
+
+/** Routes of operations. */
+export const OPERATION_ROUTES = defineRoutes(
+  { tag: 'Operations', tenancy: 'own', fails: ['BACKEND_UNAVAILABLE'] },
+  {
+    submitOperation: {
+      summary: 'Submit a command',
+      description:
+        'Returns 200 with the outcome if the work ends within the time budget. Otherwise it returns 202 with a status URL and the work continues. ' +
+        'Completion at exactly the budget is answered 202. A failure of the work is 200 with status FAILED. ' +
+        'The same idempotency key with the same body is the same operation: the work runs once. ' +
+        'After STORE_UNAVAILABLE repeat the same key: the command may have been accepted.',
+      role: 'operate',
+      headers: {
+        'Idempotency-Key': 'Same as idemKey of the body; a different value is refused.',
+        Prefer:
+          'RFC 7240: wait=seconds or respond-async, if timeBudgetMs is not set. A value out of range is clamped; see Preference-Applied.',
+        traceparent: 'W3C trace context, passed on to the work.',
+      },
+      body: SubmitRequest,
+      ok: {
+        200: json('The work ended within the budget', CompletedResponse, PREFERENCE),
+        202: json('The work continues', AcceptedResponse, {
+          Location: 'The status URL.',
+          'Retry-After': 'Seconds to wait before the first status request.',
+          ...PREFERENCE,
+        }),
+      },
+      fails: [
+        'COMMAND_INVALID',
+        'TIME_BUDGET_OUT_OF_RANGE',
+        'ROUTE_NOT_FOUND',
+        'OPERATION_RUNNING',
+        'IDEMPOTENCY_CONFLICT',
+        'RATE_LIMIT',
+        'STORE_UNAVAILABLE',
+        'STORE_FULL',
+        'CB_OPEN',
+        'BULKHEAD_FULL',
+        'ORCHESTRATOR_STOPPING',
+      ],
+    },
+    listOperations: {
+      summary: 'List operations',
+      description: 'Newest first. A key that belongs to a tenant lists that tenant only.',
+      role: 'read',
+      query: ListQuery,
+      ok: OperationPage,
+      fails: ['REQUEST_INVALID', 'ID_INVALID'],
+    },
+    getOperationStatus: {
+      summary: 'Get an operation',
+      description: 'With wait it responds as soon as the operation has ended, at the latest after that time.',
+      role: 'read',
+      params,
+      query: StatusQuery,
+      ok: {
+        200: json('OK', OperationBody, {
+          'Retry-After': 'Seconds to wait before the next request; only while the operation has not ended.',
+        }),
+      },
+      fails: ['REQUEST_INVALID', 'OPERATION_NOT_FOUND'],
+    },
+    watchOperation: {
+      summary: 'Watch an operation',
+      description:
+        'Server-sent events: start (the operation now), change (each change), end (then the stream closes). data is the operation as JSON.',
+      role: 'read',
+      streams: true,
+      params,
+      ok: { 200: eventStream(OperationEvent) },
+      fails: ['OPERATION_NOT_FOUND'],
+    },
+    cancelOperation: {
+      summary: 'Cancel an operation',
+      description:
+        'Ends the operation as FAILED with code CANCELLED and cancels its work. An operation that has ended does not change. Safe to repeat.',
+      role: 'operate',
+      audited: true,
+      params,
+      ok: CancelResponse,
+      fails: ['OPERATION_NOT_FOUND'],
+    },
+  },
+);

@@ -1,27 +1,35 @@
 import type { z } from 'zod';
-import { BATCH_ROUTES } from './batch-routes.js';
-import { BULK_ROUTES } from './bulk-routes.js';
-import { CHAT_ROUTES } from './chat-routes.js';
-import { DAG_ROUTES } from './dag-routes.js';
-import { DEMO_ROUTES } from './demo-routes.js';
-import { FLEET_ROUTES } from './fleet-routes.js';
-import { OPERATION_ROUTES } from './operation-routes.js';
+import { BATCH_ROUTES } from './batches.js';
+import { CHAT_ROUTES } from './chat.js';
+import { DAG_ROUTES, SCHEDULE_ROUTES } from './dags.js';
+import { DEAD_LETTER_ROUTES } from './dead-letters.js';
+import { FLEET_ROUTES } from './fleet.js';
+import { GROUP_ROUTES } from './groups.js';
+import { JOB_ROUTES } from './jobs.js';
+import { OPERATION_ROUTES } from './operations.js';
 import type { RouteId } from './paths.js';
 import type { HttpResponse, HttpRoute } from './route.js';
-import { SCHEDULE_ROUTES } from './schedule-routes.js';
-import { SYSTEM_ROUTES } from './system-routes.js';
+import { QUEUE_ROUTES, SHARE_ROUTES } from './shares.js';
+import { STATS_ROUTES } from './stats.js';
+import { CALLER_ROUTES, DEMO_ROUTES, PUBLIC_ROUTES } from './system.js';
 
 /** Every route of the API, by id. */
 export const ROUTES = {
-  ...DEMO_ROUTES,
-  ...FLEET_ROUTES,
   ...BATCH_ROUTES,
-  ...BULK_ROUTES,
+  ...CALLER_ROUTES,
   ...CHAT_ROUTES,
   ...DAG_ROUTES,
+  ...DEAD_LETTER_ROUTES,
+  ...DEMO_ROUTES,
+  ...FLEET_ROUTES,
+  ...GROUP_ROUTES,
+  ...JOB_ROUTES,
   ...OPERATION_ROUTES,
+  ...PUBLIC_ROUTES,
+  ...QUEUE_ROUTES,
   ...SCHEDULE_ROUTES,
-  ...SYSTEM_ROUTES,
+  ...SHARE_ROUTES,
+  ...STATS_ROUTES,
 } as const satisfies Readonly<Record<RouteId, HttpRoute>>;
 
 type Given<S> = S extends z.ZodType ? z.input<S> : undefined;

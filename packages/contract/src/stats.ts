@@ -1,19 +1,15 @@
 import { z } from 'zod';
-import { time } from './fields.js';
+import { amount, time } from './fields.js';
+import { defineRoutes, eventStream } from './route.js';
 
-const rate = z.number().min(0);
-/** Not always whole: milliseconds are among them. */
-const amount = z.number().min(0);
-
-/** The rings that series are kept in: by the seconds of a point, how many points. */
+/** The rings of statistics: seconds of a point, and number of points. */
 export const STAT_RINGS = { 10: 360, 60: 1_440 } as const;
 /** Seconds between two points. */
 export type StatStep = keyof typeof STAT_RINGS;
 
 /**
- * Reads a moment as a query writes it.
- * @param text - ISO 8601 with a zone, or milliseconds since 1970.
- * @returns milliseconds since 1970; undefined for what is none.
+ * Parses a time in a query: ISO 8601 with a zone, or milliseconds since 1970. Returns milliseconds since 1970, or undefined if the text is
+ * no time.
  */
 export function momentOf(text: string): number | undefined {
   if (/^\d{1,15}$/.test(text)) return Number(text);
@@ -26,14 +22,14 @@ const moment = z
   .max(40)
   .refine((text) => momentOf(text) !== undefined, 'must be a time in ISO 8601, or milliseconds since 1970');
 
-/** Which part of the series. */
+/** The query of the statistics. */
 export const StatsQuery = z.strictObject({
   from: moment
     .optional()
     .describe(
-      'ISO 8601 or milliseconds since 1970; 15 minutes before to unless given. Earlier than the ring: its beginning.',
+      'ISO 8601 or milliseconds since 1970 (15 minutes before to). At the earliest the start of the ring.',
     ),
-  to: moment.optional().describe('ISO 8601 or milliseconds since 1970; now unless given.'),
+  to: moment.optional().describe('ISO 8601 or milliseconds since 1970 (now).'),
   step: z
     .enum(['10', '60'])
     .default('10')
@@ -43,40 +39,42 @@ export const StatsQuery = z.strictObject({
 const Percentiles = z
   .object({ p50: amount, p95: amount, p99: amount })
   .nullable()
-  .describe('Milliseconds; null: there was nothing to measure.');
+  .describe('Milliseconds; null without a measurement.');
 
-/** What happened in the time from one point to the next, in all instances; and what the stores held then. */
+/** The work of all instances between one point and the next, and the contents of the stores at that time. */
 export const StatPoint = z.object({
-  at: time.describe('When its time begins.'),
-  instances: z.int().min(1).describe('How many have reported.'),
+  at: time.describe('Start of the interval.'),
+  instances: z.int().min(1).describe('Number of instances that reported.'),
   jobs: z.object({
-    donePerSecond: rate,
-    failedPerSecond: rate.describe('For good.'),
-    retriedPerSecond: rate,
-    timedOutPerSecond: rate,
-    deadLettersPerSecond: rate,
+    donePerSecond: amount,
+    failedPerSecond: amount.describe('Failed without another retry.'),
+    retriedPerSecond: amount,
+    timedOutPerSecond: amount,
+    deadLettersPerSecond: amount,
   }),
-  waitMs: Percentiles.describe('From when a bulk job could have started to when it did; null: none started.'),
-  runMs: Percentiles.describe('How long tries of bulk jobs took; null: none ended.'),
+  waitMs: Percentiles.describe(
+    'Wait of bulk jobs from when they could start to their start; null if none started.',
+  ),
+  runMs: Percentiles.describe('Durations of attempts of bulk jobs; null if none ended.'),
   tasks: z
     .object({
-      donePerSecond: rate,
-      skippedPerSecond: rate,
-      retriedPerSecond: rate,
-      failedPerSecond: rate,
-      lostPerSecond: rate,
-      returnedPerSecond: rate,
+      donePerSecond: amount,
+      skippedPerSecond: amount,
+      retriedPerSecond: amount,
+      failedPerSecond: amount,
+      lostPerSecond: amount,
+      returnedPerSecond: amount,
     })
-    .describe('Tries of tasks of batches.'),
-  batches: z.object({ donePerSecond: rate, failedPerSecond: rate, abortedPerSecond: rate }),
+    .describe('Attempts of tasks of batches.'),
+  batches: z.object({ donePerSecond: amount, failedPerSecond: amount, abortedPerSecond: amount }),
   operations: z.object({
-    submittedPerSecond: rate,
-    fastPerSecond: rate.describe('Answered with their outcome.'),
-    convertedPerSecond: rate.describe('Answered with a status URL.'),
-    endedPerSecond: rate,
-    failedPerSecond: rate.describe('Those of them that FAILED.'),
+    submittedPerSecond: amount,
+    fastPerSecond: amount.describe('Answered with their outcome.'),
+    convertedPerSecond: amount.describe('Answered with a status URL.'),
+    endedPerSecond: amount,
+    failedPerSecond: amount.describe('Of those that ended, the FAILED ones.'),
   }),
-  latencyMs: Percentiles.describe('From submit to its answer; null: there was none.'),
+  latencyMs: Percentiles.describe('Time from submit to response; null if there was none.'),
   queues: z
     .object({
       lane: amount,
@@ -88,25 +86,83 @@ export const StatPoint = z.object({
       tenants: amount,
       liveSlots: amount,
       waitingSlots: amount,
-      startsPerSecond: rate,
+      startsPerSecond: amount,
     })
     .nullable()
-    .describe('Of bulk jobs; null: nobody could look.'),
+    .describe('Queues of bulk jobs; null if the store could not be read.'),
   backlog: z
     .object({ ready: amount, processing: amount, oldestReadyAgeMs: amount })
     .nullable()
-    .describe('Tasks of batches; null: nobody could look.'),
-  openOperations: amount.nullable().describe('null: nobody could look.'),
+    .describe('Tasks of batches; null if the store could not be read.'),
+  openOperations: amount.nullable().describe('null if the store could not be read.'),
 });
-/** See the schema. */
 export type StatPoint = z.infer<typeof StatPoint>;
 
-/** A part of the series. */
+/** A part of the statistics. */
 export const StatsBody = z.object({
-  from: time.describe('Of the first point.'),
-  to: time.describe('Where the time of the last point ends.'),
+  from: time.describe('Start of the first interval.'),
+  to: time.describe('End of the last interval.'),
   step: z.int(),
-  points: z.array(StatPoint.nullable()).describe('One for each step; null where nobody has reported.'),
+  points: z.array(StatPoint.nullable()).describe('One for each step; null if no instance reported.'),
 });
-/** A part of the series. */
 export type StatsBody = z.infer<typeof StatsBody>;
+
+const { queues, backlog, openOperations } = StatPoint.shape;
+
+/** The contents of the stores now. */
+export const ChangesSnapshot = z.object({ at: time, queues, backlog, openOperations });
+export type ChangesSnapshot = z.infer<typeof ChangesSnapshot>;
+
+/** Types of the events of the stream of changes. */
+export const CHANGES_EVENTS = ['hello', 'changes'] as const;
+
+const snapshot = ChangesSnapshot.nullable().describe(
+  'null for keys of a tenant, and if the stores could not be read.',
+);
+
+/** The first event of a stream of changes. */
+export const HelloEvent = z.object({ at: time, snapshot });
+export type HelloEvent = z.infer<typeof HelloEvent>;
+
+/** The changes since the previous event. They are hints: the lists are the truth. */
+export const ChangesEvent = z.object({
+  at: time,
+  groups: z.array(z.object({ id: z.string(), status: z.string() })),
+  batches: z.array(z.string()).describe('Ids.'),
+  operations: z.array(z.string()).describe('Ids.'),
+  deadLetters: z.boolean().describe('True if there are new dead letters of bulk jobs.'),
+  more: z.boolean().describe('True if not all changes are listed: read everything again.'),
+  snapshot,
+});
+export type ChangesEvent = z.infer<typeof ChangesEvent>;
+
+/** An event of the stream of changes. */
+export const WatchEvent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('hello'), data: HelloEvent }),
+  z.object({ type: z.literal('changes'), data: ChangesEvent }),
+]);
+export type WatchEvent = z.infer<typeof WatchEvent>;
+
+/** Routes of statistics and changes. */
+export const STATS_ROUTES = defineRoutes(
+  { tag: 'Fleet', role: 'read', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
+  {
+    getStats: {
+      summary: 'Get statistics of the last hours',
+      description:
+        'The work of all instances and the contents of the stores, every 10 seconds for an hour or every minute for a day.',
+      tenancy: 'shared',
+      query: StatsQuery,
+      ok: StatsBody,
+    },
+    watchChanges: {
+      summary: 'Watch all changes',
+      description:
+        'Server-sent events: hello at once, then changes, about one a second while something changes; data is JSON. ' +
+        'A slow client gets fewer and larger events. A key that belongs to a tenant gets changes of that tenant.',
+      tenancy: 'own',
+      streams: true,
+      ok: { 200: eventStream(WatchEvent) },
+    },
+  },
+);

@@ -10,7 +10,7 @@ it.each([
   'orchestrator FR-5: %s has no zod and nothing of Node, and is small in a page',
   async (entry, bytesMax, gzippedMax) => {
     const { outputFiles, metafile } = await build({
-      entryPoints: [fileURLToPath(new URL(`../src/${entry}.ts`, import.meta.url))],
+      entryPoints: [fileURLToPath(new URL(`../src/client/${entry}.ts`, import.meta.url))],
       bundle: true,
       minify: true,
       write: false,
@@ -20,7 +20,7 @@ it.each([
       platform: 'browser',
     });
     const names = Object.keys(metafile.inputs).map((path) =>
-      path.replace(/^(packages\/contract\/)?src\//, ''),
+      path.replace(/^(packages\/contract\/)?src\/(client\/)?/, ''),
     );
     const allowed = ['client.ts', 'http.ts', 'paths.ts', 'server-client.ts', 'timing.ts'];
     expect(names.filter((name) => !allowed.includes(name))).toEqual([]);

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type CallRequest, createServerClient, ProblemError, type ResponseOf } from '../src/server-client.js';
+import {
+  type CallRequest,
+  createServerClient,
+  ProblemError,
+  type ResponseOf,
+} from '../src/client/server-client.js';
 import { json, startServer } from './server.js';
 
 /** A client of a server that answers each request with the next status. */

@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { collectGarbage, latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
-import { piecesLeft, streamOf } from '../src/http.js';
-import { type ClientOptions, createServerClient, ProblemError } from '../src/server-client.js';
+import { piecesLeft, streamOf } from '../src/client/http.js';
+import { type ClientOptions, createServerClient, ProblemError } from '../src/client/server-client.js';
 import { json, listen } from './server.js';
 
 const clientOf = async (answer: RequestListener, options: Partial<ClientOptions> = {}) =>

@@ -3,6 +3,9 @@
  *
  * @packageDocumentation
  */
+
+import { PATHS, type RouteId } from '../paths.js';
+import type { RequestOf, ResponseOf } from '../routes.js';
 import { type CallOptions, createClient, type OperationsClient, searchOf } from './client.js';
 import {
   type BodyPieces,
@@ -12,10 +15,11 @@ import {
   piecesLeft,
   type ServerEvent,
 } from './http.js';
-import { PATHS, type RouteId } from './paths.js';
-import type { RequestOf, ResponseOf } from './routes.js';
 import { randomKey } from './timing.js';
 
+export { type RouteId, VIEWS, type ViewId } from '../paths.js';
+export type { Problem } from '../problem.js';
+export type { RequestOf, ResponseOf } from '../routes.js';
 export {
   type BodyPieces,
   BUSY_STATUSES,
@@ -23,9 +27,6 @@ export {
   ProblemError,
   type ServerEvent,
 } from './http.js';
-export { type RouteId, VIEWS, type ViewId } from './paths.js';
-export type { Problem } from './problem.js';
-export type { RequestOf, ResponseOf } from './routes.js';
 
 /** True if a part of a request may be left out. */
 type IsOptional<T> = undefined extends T ? true : Record<never, never> extends T ? true : false;

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-import { type ClientOptions, Http } from './http.js';
+
 import type {
   AcceptedResponse,
   CancelResponse,
@@ -13,10 +13,10 @@ import type {
   OperationBody,
   OperationEvent,
   OperationPage,
-} from './operations.js';
+} from '../operations.js';
+import { type ClientOptions, Http } from './http.js';
 import { monotonicMs, pause, randomKey } from './timing.js';
 
-export { type ClientOptions, ProblemError } from './http.js';
 export type {
   AcceptedResponse,
   CancelResponse,
@@ -28,8 +28,9 @@ export type {
   OperationPage,
   OperationStateName,
   OutcomeBody,
-} from './operations.js';
-export type { FieldError, Problem } from './problem.js';
+} from '../operations.js';
+export type { FieldError, Problem } from '../problem.js';
+export { type ClientOptions, ProblemError } from './http.js';
 
 /** Options of every call. */
 export interface CallOptions {

@@ -1,4 +1,4 @@
-import type { Problem } from './problem.js';
+import type { Problem } from '../problem.js';
 import { type Deadline, deadline, pause } from './timing.js';
 
 /** Connection settings of a client. */

@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import {
+  amount,
+  bulkPaging,
+  changesSomething,
+  count,
+  GroupRef,
+  limitFields,
+  limitsBody,
+  TenantRef,
+  time,
+} from './fields.js';
+import { congestionLevel } from './groups.js';
+import { BULK } from './jobs.js';
+import { defineRoutes } from './route.js';
+
+const share = z.number().min(0).max(1);
+
+/** A fairness unit. A missing value is null. */
+export const TenantBody = z.object({
+  id: z.string(),
+  ...limitsBody,
+  groups: count.describe('Groups that have not ended.'),
+  pending: count,
+  inFlight: count,
+  served: amount.describe('Cost of all its jobs started since the unit is known.'),
+  servedPerSecond: amount.describe('Cost of jobs started per second, over the last seconds.'),
+});
+export type TenantBody = z.infer<typeof TenantBody>;
+
+/** A change of a fairness unit; null removes a limit. */
+export const TenantChangeRequest = z
+  .strictObject({
+    weight: limitFields.weight.optional(),
+    rps: limitFields.rps.nullable().optional(),
+    burst: limitFields.burst.nullable().optional(),
+    concurrency: limitFields.concurrency.nullable().optional(),
+  })
+  .refine(changesSomething, 'must change something');
+
+/** The query of the shares. */
+export const FairnessQuery = z.strictObject({
+  limit: bulkPaging.limit.describe('Maximum number of tenants, and of groups.'),
+  tenantId: TenantRef.optional().describe('Only this fairness unit.'),
+});
+
+/** The shares of tenants and groups. */
+export const FairnessBody = z.object({
+  tenants: z
+    .array(
+      TenantBody.extend({
+        share: share.describe('Its part of all cost started in the last seconds.'),
+        fairShare: share.describe('The part that its weight entitles it to, among units with work.'),
+      }),
+    )
+    .describe('The busiest first.'),
+  groups: z
+    .array(
+      z.object({
+        groupId: z.string(),
+        tenantId: z.string(),
+        weight: z.number(),
+        priorityLevel: z.string(),
+        pending: count,
+        inFlight: count,
+        settledPerSecond: amount,
+        share: share.describe(
+          "The tenant's share, divided among its groups listed here by the jobs each completed in the last seconds.",
+        ),
+        fairShare: share.describe(
+          "The tenant's fair share, divided among its groups listed here that have work, by weight and priority.",
+        ),
+      }),
+    )
+    .describe('Groups that have not ended, newest first.'),
+  groupsComplete: z
+    .boolean()
+    .describe('false: more groups exist than were read. The shares of groups are then among those listed.'),
+});
+export type FairnessBody = z.infer<typeof FairnessBody>;
+
+/** The queues of the engine now. */
+export const QueuesBody = z.object({
+  tenants: count,
+  groups: count.describe('Groups with waiting jobs.'),
+  parkedGroups: count.describe('Of these groups, those that wait for a token of a rate limit.'),
+  lane: count.describe('Jobs in the lanes of all groups.'),
+  ready: count,
+  readyBound: amount.describe('Maximum length of ready now.'),
+  nonReady: count,
+  nonReadyByReason: z.record(z.string(), count),
+  inFlight: count,
+  deadLetters: count,
+  liveSlots: count.describe('Worker slots of live instances.'),
+  waitingSlots: count.describe('Of these slots, those without a job.'),
+  startsPerSecond: amount,
+  oldestWaitingMs: amount.describe('Longest wait among the jobs at the heads of the lanes.'),
+  congestionRates: z
+    .record(z.string(), z.number())
+    .describe('Maximum starts per second of each resource now.'),
+});
+export type QueuesBody = z.infer<typeof QueuesBody>;
+
+/** The query of the congestion. */
+export const CongestionQuery = z.strictObject({
+  groupId: GroupRef.optional().describe('Includes this group, while it has not ended.'),
+  history: z.enum(['true', 'false']).default('true').describe('false: every history is empty.'),
+});
+
+const limit = z.number().nullable().describe('Per second; null means no limit.');
+const point = { at: time, rate: amount, limit, throttles: count };
+const slowness = {
+  rate: amount.describe('Per second, now.'),
+  limit,
+  frozenForMs: amount.describe('Time until it may be called again.'),
+  throttles: count,
+  throttlesPerJob: amount,
+};
+
+/** The congestion of called services. */
+export const CongestionBody = z.object({
+  resources: z.array(
+    z.object({
+      resource: z.string(),
+      ...slowness,
+      concurrency: z.number().nullable().describe('Calls at the same time; null means no limit.'),
+      starts: count.describe('Calls started.'),
+      history: z.array(z.object({ ...point, concurrency: z.number().nullable() })).describe('Oldest first.'),
+    }),
+  ),
+  group: z
+    .object({
+      groupId: z.string(),
+      ...slowness,
+      level: congestionLevel,
+      nonReadyCount: count,
+      lastBackoffMs: amount,
+      history: z
+        .array(z.object({ ...point, nonReadyCount: count, backoffMs: amount }))
+        .describe('Oldest first, from the first throttle.'),
+    })
+    .nullable()
+    .describe('null unless groupId is set.'),
+});
+export type CongestionBody = z.infer<typeof CongestionBody>;
+
+const tenantParams = z.object({ tenantId: TenantRef });
+
+/** Routes of shares and limits. */
+export const SHARE_ROUTES = defineRoutes(BULK, {
+  getTenant: {
+    summary: 'Get a fairness unit',
+    description: 'Its weight, limits and queued work. A key that belongs to a tenant sees its own unit only.',
+    role: 'read',
+    params: tenantParams,
+    ok: TenantBody,
+    fails: ['TENANT_NOT_FOUND'],
+  },
+  changeTenant: {
+    tenancy: 'shared',
+    audited: true,
+    summary: 'Change the weight and limits of a fairness unit',
+    description:
+      'The unit may be new. Applies at once, to queued jobs too. null removes a limit. Returns the changed unit.',
+    role: 'admin',
+    params: tenantParams,
+    body: TenantChangeRequest,
+    ok: TenantBody,
+  },
+  getFairness: {
+    summary: 'Get the shares of tenants and groups',
+    description:
+      'Shares beside fair shares. The shares of tenants are measured: the cost of jobs started in the last seconds, for the 1,000 busiest. ' +
+      'The shares of groups are computed from those of their tenant, without groups that ended in these seconds. ' +
+      'A key that belongs to a tenant sees its own only.',
+    role: 'read',
+    query: FairnessQuery,
+    ok: FairnessBody,
+    fails: ['TENANT_NOT_FOUND'],
+  },
+  getCongestion: {
+    tenancy: 'shared',
+    summary: 'Get the congestion of called services',
+    description:
+      'Every service that is configured or was called, now and in the past hour, and one group if groupId is set. ' +
+      'GROUP_NOT_FOUND: also for a group that has ended.',
+    role: 'read',
+    query: CongestionQuery,
+    ok: CongestionBody,
+    fails: ['GROUP_NOT_FOUND'],
+  },
+});
+
+/** The route of the queues, which has no ids. */
+export const QUEUE_ROUTES = defineRoutes(
+  { tag: 'Bulk', tenancy: 'shared', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
+  {
+    getQueues: {
+      summary: 'Get the queue lengths',
+      description: 'The queues of the engine now.',
+      role: 'read',
+      ok: QueuesBody,
+    },
+  },
+);
