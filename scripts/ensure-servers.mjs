@@ -1,43 +1,38 @@
 // Plain Node: this runs before anything is installed.
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { findServerBinaries } from '../packages/testkit/server-binaries.mjs';
+import { DEBIAN_PACKAGES, findServerBinaries } from '../packages/testkit/server-binaries.mjs';
 import { run } from './command.mjs';
 
-/** Debian asks this file whether a package may start its service; 101 means no. */
+/** Debian runs this file to ask whether a package may start its service. 101 means no. */
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
 
 /**
- * Makes sure that the real servers and the browser that the tests need are on this machine: installs them from the system's packages when
- * that is possible, otherwise ends with the exact command to run.
+ * Installs the real servers and the browser of the tests from the system's packages if it can. Otherwise prints the command to run
+ * and ends this program.
  */
 export async function ensureServers() {
-  const { missing } = findServerBinaries();
-  if (missing.length === 0) return;
-  const packages = [...new Set(missing.map(({ debianPackage }) => debianPackage))];
   const isRootOnDebian = process.getuid?.() === 0 && existsSync('/etc/debian_version');
-  if (isRootOnDebian) await installFromDebian(packages);
-  const still = findServerBinaries().missing;
-  if (still.length === 0) return;
-  console.error(howToInstall(still));
+  if (isRootOnDebian && missing().length > 0) await installFromDebian(packagesOf(missing()));
+  const names = missing();
+  if (names.length === 0) return;
+  console.error(howToInstall(names));
   process.exit(1);
 }
 
-/**
- * What to tell a person whose machine lacks servers: which, and the command to run.
- * @param {readonly { name: string, debianPackage: string }[]} missing
- */
-export function howToInstall(missing) {
-  const packages = [...new Set(missing.map(({ debianPackage }) => debianPackage))].join(' ');
-  return (
-    `The tests need real servers, curl and Chromium; missing: ${missing.map(({ name }) => name).join(', ')}. Install them with:\n\n` +
-    `  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${packages}\n\n` +
-    'or, on macOS: brew install redis postgresql, and brew install --cask chromium. Then run the command again.'
-  );
-}
+const missing = () =>
+  Object.entries(findServerBinaries()).flatMap(([name, path]) => (path === undefined ? [name] : []));
+
+const packagesOf = (names) => [...new Set(names.map((name) => DEBIAN_PACKAGES[name]))];
+
+/** The text for a machine without these programs: their names and the command that installs them. */
+export const howToInstall = (names) =>
+  `The tests need real servers, curl and Chromium; missing: ${names.join(', ')}. Install them with:\n\n` +
+  `  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${packagesOf(names).join(' ')}\n\n` +
+  'or, on macOS: brew install redis postgresql, and brew install --cask chromium. Then run the command again.';
 
 async function installFromDebian(packages) {
   console.log(`Installing system packages: ${packages.join(' ')} …`);
-  // The tests start servers of their own: the system's must not come up as a side effect of running them.
+  // The tests start their own servers. Those of the system must not start.
   const ownPolicy = !existsSync(SERVICE_POLICY);
   if (ownPolicy) writeFileSync(SERVICE_POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
   const env = { DEBIAN_FRONTEND: 'noninteractive' };

@@ -1,14 +1,22 @@
-// Where the servers of the tests are found. Plain JavaScript beside src/ because the root scripts read it before
-// anything is installed or built, and src/ and dist/ both reach it as `../server-binaries.mjs`.
+// Finds the servers and the browser of the tests. Plain JavaScript beside src/: the root scripts read it before anything is
+// installed or built, and src/ and dist/ both import it as `../server-binaries.mjs`.
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
+/** The Debian package of each program. */
+export const DEBIAN_PACKAGES = {
+  'redis-server': 'redis-server',
+  postgres: 'postgresql',
+  initdb: 'postgresql',
+  curl: 'curl',
+  chromium: 'chromium-headless-shell',
+};
 const VERSIONED_POSTGRES = '/usr/lib/postgresql';
 
-/** One browser under the names that it is packaged by; first the one without windows, which takes half of the CPU. */
+/** The names of the browser in its packages. The first has no windows, which takes half of the CPU. */
 const CHROMIUM_NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 
-/** PATH first, so that a developer's own choice wins; then where packages put servers without touching PATH. */
+/** The folders to search: PATH first, because a developer's choice wins, then places outside PATH. */
 export function serverBinaryFolders() {
   return [
     ...(process.env.PATH ?? '').split(delimiter).filter(Boolean),
@@ -19,32 +27,21 @@ export function serverBinaryFolders() {
   ];
 }
 
-/** See server-binaries.d.mts. */
+/** Returns the path of each program, `undefined` for a missing one. The first folder wins. */
 export function findServerBinaries(folders = serverBinaryFolders()) {
-  const redisFolder = folders.find((folder) => isExecutable(join(folder, 'redis-server')));
-  // initdb and postgres of two versions do not work together: both come from one folder.
-  const postgresFolder = folders.find((folder) =>
+  const find = (names, all = folders) =>
+    names.flatMap((name) => all.map((folder) => join(folder, name))).find(isExecutable);
+  // initdb and postgres of two versions do not work together.
+  const postgresFolder = folders.filter((folder) =>
     ['postgres', 'initdb'].every((name) => isExecutable(join(folder, name))),
   );
-  const missing = [];
-  if (!redisFolder) missing.push({ name: 'redis-server', debianPackage: 'redis-server' });
-  if (!postgresFolder) {
-    missing.push({ name: 'postgres', debianPackage: 'postgresql' });
-    missing.push({ name: 'initdb', debianPackage: 'postgresql' });
-  }
-  // The lines of the README are run as they are written.
-  if (!folders.some((folder) => isExecutable(join(folder, 'curl'))))
-    missing.push({ name: 'curl', debianPackage: 'curl' });
-  const chromium = CHROMIUM_NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(
-    isExecutable,
-  );
-  if (!chromium) missing.push({ name: 'chromium', debianPackage: 'chromium-headless-shell' });
   return {
-    redisServer: redisFolder && join(redisFolder, 'redis-server'),
-    postgres: postgresFolder && join(postgresFolder, 'postgres'),
-    initdb: postgresFolder && join(postgresFolder, 'initdb'),
-    chromium,
-    missing,
+    'redis-server': find(['redis-server']),
+    postgres: find(['postgres'], postgresFolder),
+    initdb: find(['initdb'], postgresFolder),
+    // The tests run the lines of the README.
+    curl: find(['curl']),
+    chromium: find(CHROMIUM_NAMES),
   };
 }
 

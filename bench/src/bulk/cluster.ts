@@ -16,8 +16,8 @@ export async function clusterNodes(): Promise<{ readonly host: string; readonly 
 
 /** An empty cluster. */
 export async function flushCluster(): Promise<void> {
-  const { urls, healthy } = await ready();
-  for (const url of urls) {
+  const cluster = await ready();
+  for (const { url } of cluster.nodes) {
     const admin = new Redis(url, { protocol: 2 });
     try {
       if (String(await admin.call('ROLE')).startsWith('master')) await admin.flushall();
@@ -25,7 +25,7 @@ export async function flushCluster(): Promise<void> {
       admin.disconnect();
     }
   }
-  await healthy.call(await ready());
+  await cluster.healthy();
 }
 
 /** Ends the cluster if there is one. */

@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 import { type Browser, chromium } from 'playwright-core';
-import { findBinary } from './find-binary.js';
+import { findBinary } from './machine.js';
 
 const FLAGS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],

@@ -1,4 +1,3 @@
-/** The part of a `Database` that reads a schema. */
 interface SchemaSource {
   transaction<T>(fn: (tx: SchemaTx) => Promise<T>, options: object): Promise<T>;
 }
@@ -65,10 +64,9 @@ SELECT 4, p.proname, 0, pg_get_function_identity_arguments(p.oid), 'function ' |
 ORDER BY kind, owner COLLATE "C", part, name COLLATE "C"`;
 
 /**
- * Describes a schema as text, to compare with a committed file: enums, sequences, tables (columns, types, defaults, constraints, indexes,
- * triggers), views (columns only: versions of PostgreSQL write their queries differently) and functions. The text is the same on both drivers and
+ * Describes a schema as text, to compare with a committed file: enums, sequences, tables, views and functions. Of a view
+ * only the columns, because versions of PostgreSQL write its query differently. The text is the same on both drivers and
  * under any schema name.
- * @throws the error of PostgreSQL for a schema that does not exist.
  */
 export async function dumpSchema(database: SchemaSource, schema: string): Promise<string> {
   const dump = async (tx: SchemaTx) => {

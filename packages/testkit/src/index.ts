@@ -8,10 +8,9 @@
  */
 export { collectGarbage } from './collect-garbage.js';
 export { dumpSchema } from './dump-schema.js';
-export { findBinary, type ServerBinaryName } from './find-binary.js';
-export { freePort } from './free-port.js';
 export { type Latch, latch } from './latch.js';
 export { type Ledger, type LedgerEntry, type LedgerNote, openLedger, readLedger } from './ledger.js';
+export { findBinary, freePort, type ServerBinaryName } from './machine.js';
 export { ManualClock } from './manual-clock.js';
 export { requireNoLeaks, settledResources } from './open-resources.js';
 export { type PostgresServer, startPostgres } from './postgres-server.js';

@@ -1,14 +1,7 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 
-/** An entry without the fields `at`, `pid` and `seq`, which the ledger fills in. */
-export interface LedgerNote {
-  /** What happened: "started", "charged". */
-  readonly kind: string;
-  readonly at?: never;
-  readonly pid?: never;
-  readonly seq?: never;
-  readonly [field: string]: unknown;
-}
+/** An entry without `at`, `pid` and `seq`, which the ledger fills in. `kind` is the event: "started", "charged". */
+export type LedgerNote = Readonly<Record<string, unknown>> & { readonly kind: string };
 
 /** One line of the ledger. */
 export interface LedgerEntry {

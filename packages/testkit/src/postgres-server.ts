@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Client } from 'pg';
 import { findServerBinaries } from '../server-binaries.mjs';
 import { withPostgres } from './clients.js';
-import { findBinary } from './find-binary.js';
+import { findBinary } from './machine.js';
 import { createOwnedFolder } from './owned-folder.js';
 import { HOST, PrivateServer } from './private-server.js';
 import { type Identity, spawnOwned } from './processes.js';
@@ -13,8 +13,6 @@ import { copyFolder, keptTemplate } from './templates.js';
 interface PostgresServerOptions {
   /** Arguments at the end of the command line, which override ours: `['-c', 'log_statement=all']`. */
   readonly args?: readonly string[] | undefined;
-  /** The port (a free one). */
-  readonly port?: number | undefined;
   /** Whether commits wait for the disk (false). Without it a killed server still loses nothing. */
   readonly fsync?: boolean | undefined;
 }
@@ -54,7 +52,6 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     folder,
     dir,
     identity,
-    port: options.port,
     stopSignal: 'SIGINT',
     command: (port) => ({ file, args: postgresArguments(port, dir, folder.path, options) }),
     url: urlOf,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from './free-port.js';
+import { freePort } from './machine.js';
 import type { OwnedFolder } from './owned-folder.js';
 import { freezeTree, type Identity, type OwnedProcess, spawnOwned, thawTree } from './processes.js';
 
@@ -9,7 +9,6 @@ export interface ServerRecipe {
   readonly name: string;
   readonly folder: OwnedFolder;
   readonly dir: string;
-  readonly port?: number | undefined;
   readonly identity?: Identity | undefined;
   readonly stopSignal: NodeJS.Signals;
   command(port: number): { readonly file: string; readonly args: readonly string[] };
@@ -41,7 +40,6 @@ export class PrivateServer implements AsyncDisposable {
 
   constructor(recipe: ServerRecipe) {
     this.#recipe = recipe;
-    this.#port = recipe.port;
   }
 
   get port(): number {
@@ -61,12 +59,6 @@ export class PrivateServer implements AsyncDisposable {
   /** The data folder. */
   get dir(): string {
     return this.#recipe.dir;
-  }
-
-  /** How the process has ended, with its output; undefined while it runs. */
-  get ending(): string | undefined {
-    const { ending, output } = this.#current();
-    return ending === undefined ? undefined : `${ending}\n${output()}`;
   }
 
   /** Starts the server. After a failure nothing is left of it. */

@@ -196,30 +196,14 @@ export interface Identity {
   readonly gid: number;
 }
 
-/** A program to start. */
-export interface OwnedCommand {
+interface OwnedCommand {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
   /** Receives its output. */
   readonly logFile: string;
-  /** The user of this process unless given. */
+  /** The user that it runs as (that of this process). */
   readonly identity?: Identity | undefined;
-}
-
-/** A child process that dies with this one and does not keep it alive. */
-export interface OwnedProcess {
-  readonly pid: number;
-  /** "exit code 1" or "signal SIGKILL"; `undefined` while it runs. */
-  readonly ending: string | undefined;
-  /** All that it has printed. */
-  output(): string;
-  /** Resolves with its ending. Keeps this process alive meanwhile. */
-  waitForExit(): Promise<string>;
-  /** Sends a signal to the process alone, if it still runs. */
-  signal(signal: NodeJS.Signals): void;
-  /** Kills it and its descendants, and waits for its end. */
-  kill(): Promise<void>;
 }
 
 const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'].find(existsSync);
@@ -251,37 +235,57 @@ export async function spawnOwned(command: OwnedCommand): Promise<OwnedProcess> {
     );
   });
   child.unref();
-  return own(child, command.logFile);
+  return new OwnedProcess(child, command.logFile);
 }
 
-function own(child: ChildProcess, logFile: string): OwnedProcess {
-  const pid = child.pid as number; // Set once 'spawn' was emitted.
-  let ending: string | undefined;
-  const forget = atProcessEnd(() => killTree(pid));
-  const exited = new Promise<string>((resolve) => {
-    child.once('exit', (code, signal) => {
-      forget();
-      ending = signal ? `signal ${signal}` : `exit code ${code}`;
-      resolve(ending);
+/** A child process that dies with this one and does not keep it alive. */
+export class OwnedProcess {
+  readonly pid: number;
+  readonly #child: ChildProcess;
+  readonly #logFile: string;
+  readonly #exited: Promise<string>;
+  #ending: string | undefined;
+
+  constructor(child: ChildProcess, logFile: string) {
+    this.#child = child;
+    this.#logFile = logFile;
+    this.pid = child.pid as number; // Set once 'spawn' was emitted.
+    const forget = atProcessEnd(() => killTree(this.pid));
+    this.#exited = new Promise((resolve) => {
+      child.once('exit', (code, signal) => {
+        forget();
+        this.#ending = signal ? `signal ${signal}` : `exit code ${code}`;
+        resolve(this.#ending);
+      });
     });
-  });
-  const waitForExit = () => {
-    if (ending === undefined) child.ref();
-    return exited;
-  };
-  return {
-    pid,
-    get ending() {
-      return ending;
-    },
-    output: () => readFileSync(logFile, 'utf8'),
-    waitForExit,
-    signal: (signal) => void child.kill(signal),
-    kill: async () => {
-      if (ending === undefined) killTree(pid);
-      await waitForExit();
-    },
-  };
+  }
+
+  /** "exit code 1" or "signal SIGKILL"; `undefined` while it runs. */
+  get ending(): string | undefined {
+    return this.#ending;
+  }
+
+  /** All that it has printed. */
+  output(): string {
+    return readFileSync(this.#logFile, 'utf8');
+  }
+
+  /** Resolves with its ending. Keeps this process alive meanwhile. */
+  waitForExit(): Promise<string> {
+    if (this.#ending === undefined) this.#child.ref();
+    return this.#exited;
+  }
+
+  /** Sends a signal to the process alone, if it still runs. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Kills it and its descendants, and waits for its end. */
+  async kill(): Promise<void> {
+    if (this.#ending === undefined) killTree(this.pid);
+    await this.waitForExit();
+  }
 }
 
 function bindToThisProcess(file: string, args: readonly string[]): [string, string[]] {

@@ -1,13 +1,11 @@
 import { inspect } from 'node:util';
 import { withRedis } from './clients.js';
-import { freePort } from './free-port.js';
+import { freePort } from './machine.js';
 import { type RedisServer, startRedis } from './redis-server.js';
 import { until } from './until.js';
 
 interface RedisClusterOptions {
-  /** Number of masters, which share the slots equally (3). Fewer cannot elect. */
-  readonly masters?: number | undefined;
-  /** Number of replicas, assigned to the masters in turn (3). */
+  /** Number of replicas, assigned to the three masters in turn (3). */
   readonly replicas?: number | undefined;
   /** Arguments at the end of the command line of every node, which override ours. */
   readonly args?: readonly string[] | undefined;
@@ -25,6 +23,8 @@ interface NodeLine {
 }
 
 const SLOTS = 16_384;
+/** Fewer cannot elect. */
+const MASTERS = 3;
 const NODE_TIMEOUT_MS = 1_000;
 const CALL_TIMEOUT_MS = 1_000;
 const MASTER_DEADLINE_MS = 5_000;
@@ -39,13 +39,13 @@ const LOOK_EVERY_MS = 50;
  * @throws Error if a node does not start or the cluster does not form; nothing of it is left.
  */
 export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
-  const { masters = 3, replicas = 3, args = [] } = options;
-  const starts = await Promise.allSettled(Array.from({ length: masters + replicas }, () => startNode(args)));
+  const { replicas = 3, args = [] } = options;
+  const starts = await Promise.allSettled(Array.from({ length: MASTERS + replicas }, () => startNode(args)));
   const nodes = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
   const cluster = new RedisCluster(nodes);
   try {
     for (const start of starts) if (start.status === 'rejected') throw start.reason;
-    await form(nodes, masters);
+    await form(nodes);
     await cluster.healthy();
     return cluster;
   } catch (error) {
@@ -72,7 +72,7 @@ async function startNode(args: readonly string[]): Promise<RedisServer> {
   return startRedis({ args: [...flags, ...args] });
 }
 
-async function form(nodes: readonly RedisServer[], masters: number): Promise<void> {
+async function form(nodes: readonly RedisServer[]): Promise<void> {
   const busPorts = await Promise.all(
     nodes.map(async (node) => String(((await call(node, 'CONFIG', 'GET', 'cluster-port')) as string[])[1])),
   );
@@ -84,17 +84,17 @@ async function form(nodes: readonly RedisServer[], masters: number): Promise<voi
       for (const [other, { host, port }] of nodes.entries()) {
         if (other < at) await call(node, 'CLUSTER', 'MEET', host, String(port), String(busPorts[other]));
       }
-      if (at >= masters) return;
-      const [from, to] = [at, at + 1].map((n) => Math.ceil((n * SLOTS) / masters)) as [number, number];
+      if (at >= MASTERS) return;
+      const [from, to] = [at, at + 1].map((n) => Math.ceil((n * SLOTS) / MASTERS)) as [number, number];
       await call(node, 'CLUSTER', 'ADDSLOTSRANGE', String(from), String(to - 1));
     }),
   );
   const ids = await Promise.all(nodes.map((node) => call(node, 'CLUSTER', 'MYID')));
   await Promise.all(
-    nodes.slice(masters).map((node, at) =>
+    nodes.slice(MASTERS).map((node, at) =>
       // Refused until the replica has met its master.
       settled(
-        () => call(node, 'CLUSTER', 'REPLICATE', String(ids[at % masters])),
+        () => call(node, 'CLUSTER', 'REPLICATE', String(ids[at % MASTERS])),
         'a replica to know its master',
         FORM_DEADLINE_MS,
       ),
@@ -104,7 +104,7 @@ async function form(nodes: readonly RedisServer[], masters: number): Promise<voi
 
 /** A private Redis Cluster. */
 export class RedisCluster implements AsyncDisposable {
-  /** All nodes. The first `masters` of them began as masters. */
+  /** All nodes. The first three began as masters. */
   readonly nodes: readonly RedisServer[];
   #stopping: Promise<void> | undefined;
 
@@ -168,14 +168,7 @@ export class RedisCluster implements AsyncDisposable {
       // All nodes agree: a change of roles spreads by gossip.
       return replicas.every((count) => count === replicas[0]);
     };
-    try {
-      await settled(areHealthy, 'the Redis Cluster to be complete and in sync', FORM_DEADLINE_MS);
-    } catch (error) {
-      const ended = this.nodes.flatMap(({ url, ending }) =>
-        ending === undefined ? [] : [`${url}: ${ending}`],
-      );
-      throw new Error([String(error), ...ended].join('\n'), { cause: error });
-    }
+    await settled(areHealthy, 'the Redis Cluster to be complete and in sync', FORM_DEADLINE_MS);
   }
 
   /** Ends all nodes. Calls share one promise. */

@@ -2,17 +2,13 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { withRedis } from './clients.js';
-import { findBinary } from './find-binary.js';
+import { findBinary } from './machine.js';
 import { createOwnedFolder } from './owned-folder.js';
 import { HOST, PrivateServer } from './private-server.js';
 
 interface RedisServerOptions {
   /** Arguments at the end of the command line, which override ours: `['--appendonly', 'yes']`. */
   readonly args?: readonly string[] | undefined;
-  /** The port (a free one). */
-  readonly port?: number | undefined;
-  /** A data folder that stays after `stop` (a temporary one). */
-  readonly dir?: string | undefined;
 }
 
 /** A private Redis. */
@@ -28,13 +24,12 @@ const PROBE_TIMEOUT_MS = 500;
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
   const file = findBinary('redis-server');
   const folder = createOwnedFolder();
-  const dir = options.dir ?? join(folder.path, 'data');
-  mkdirSync(dir, { recursive: true });
+  const dir = join(folder.path, 'data');
+  mkdirSync(dir);
   const server = new PrivateServer({
     name: 'redis-server',
     folder,
     dir,
-    port: options.port,
     stopSignal: 'SIGTERM',
     command: (port) => ({ file, args: redisArguments(port, dir, options.args) }),
     url: urlOf,
@@ -45,8 +40,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
 }
 
 function redisArguments(port: number, dir: string, extra: readonly string[] = []): string[] {
-  const listen = ['--bind', HOST, '--port', String(port)];
-  return [...listen, '--dir', dir, '--save', '', '--appendonly', 'no', ...extra];
+  return ['--bind', HOST, '--port', `${port}`, '--dir', dir, '--save', '', '--appendonly', 'no', ...extra];
 }
 
 /** Compares the pid too: the PONG of another Redis on the port would look the same. */

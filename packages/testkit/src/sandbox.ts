@@ -23,74 +23,34 @@ export interface PostgresSandbox extends AsyncDisposable {
 
 const KEYS_PER_BATCH = 1_000;
 
-/** The server of the sandboxes of this process: that of the run or, without one, a private server that ends with the last sandbox. */
-class SharedServer {
-  readonly #variable: string;
-  readonly #start: () => Promise<PrivateServer>;
-  #own: Promise<PrivateServer> | undefined;
-  #users = 0;
+const privateServers = new Map<string, Promise<PrivateServer>>();
 
-  /** @param variable - the environment variable that has the address of the server of the run. */
-  constructor(variable: string, start: () => Promise<PrivateServer>) {
-    this.#variable = variable;
-    this.#start = start;
-  }
-
-  /** Returns the address, and the function that ends the use of the server. */
-  async use(): Promise<{ url: string; release: () => Promise<void> }> {
-    const url = process.env[this.#variable];
-    if (url) return { url, release: async () => {} };
-    this.#users += 1;
-    try {
-      this.#own ??= this.#start();
-      return { url: (await this.#own).url, release: () => this.#release() };
-    } catch (error) {
-      await this.#release();
-      throw error;
-    }
-  }
-
-  async #release(): Promise<void> {
-    this.#users -= 1;
-    if (this.#users > 0) return;
-    const own = this.#own;
-    this.#own = undefined;
-    await own?.then(
-      (server) => server.stop(),
-      () => {}, // Reported by `use`.
-    );
-  }
+/** The address of the server of the run or, without one, of a private server that ends with this process. */
+async function serverOf(variable: string, start: () => Promise<PrivateServer>): Promise<string> {
+  const url = process.env[variable];
+  if (url) return url;
+  const server = privateServers.get(variable) ?? start();
+  privateServers.set(variable, server);
+  return (await server).url;
 }
-
-const redisServer = new SharedServer('MILLRACE_TEST_REDIS_URL', () => startRedis());
-const postgresServer = new SharedServer('MILLRACE_TEST_POSTGRES_URL', () => startPostgres());
 
 /** Makes a namespace on the Redis of the run, or on one that is started for this process if the run has none. */
 export async function redisSandbox(): Promise<RedisSandbox> {
-  const { url, release } = await redisServer.use();
+  const url = await serverOf('MILLRACE_TEST_REDIS_URL', startRedis);
   const namespace = `t-${randomBytes(8).toString('hex')}`;
   const flush = () => unlinkKeysWith(url, namespace);
-  return { url, namespace, flush, [Symbol.asyncDispose]: () => flush().finally(release) };
+  return { url, namespace, flush, [Symbol.asyncDispose]: flush };
 }
 
 /** Makes a database on the PostgreSQL of the run, or on one that is started for this process if the run has none. */
 export async function postgresSandbox(): Promise<PostgresSandbox> {
-  const { url: serverUrl, release } = await postgresServer.use();
+  const serverUrl = await serverOf('MILLRACE_TEST_POSTGRES_URL', startPostgres);
   const database = `t_${randomBytes(8).toString('hex')}`;
-  try {
-    // template0, because template1 cannot be copied while anything is connected to it.
-    await run(serverUrl, `CREATE DATABASE ${database} TEMPLATE template0`);
-  } catch (error) {
-    await release();
-    throw error;
-  }
+  // template0, because template1 cannot be copied while anything is connected to it.
+  await run(serverUrl, `CREATE DATABASE ${database} TEMPLATE template0`);
   const url = new URL(serverUrl);
   url.pathname = `/${database}`;
-  let dropped: Promise<void> | undefined;
-  const drop = () => {
-    dropped ??= run(serverUrl, `DROP DATABASE IF EXISTS ${database} WITH (FORCE)`).finally(release);
-    return dropped;
-  };
+  const drop = () => run(serverUrl, `DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
   return { url: url.href, database, drop, [Symbol.asyncDispose]: drop };
 }
 

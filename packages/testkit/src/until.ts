@@ -23,39 +23,28 @@ export async function until<T>(
 ): Promise<Truthy<Awaited<T>>> {
   const expiry = new AbortController();
   const expired = delay(deadlineMs, HUNG, { signal: expiry.signal });
-  expired.catch(() => {}); // Rejects when the wait ends first.
+  expired.catch(() => {}); // Rejects if the wait ends first.
   const end = performance.now() + deadlineMs;
-  let last: Look<Awaited<T>> = { hung: true };
+  let last = () => 'the condition never answered';
+  let cause: unknown;
   try {
     do {
-      const answer = await Promise.race([look(condition), expired]);
-      if (answer === HUNG) break;
-      if ('value' in answer && answer.value) return answer.value as Truthy<Awaited<T>>;
-      last = answer;
+      try {
+        const value = await Promise.race([condition(), expired]);
+        if (value === HUNG) break;
+        if (value) return value as Truthy<Awaited<T>>;
+        last = () => `the last value was ${inspect(value)}`;
+        cause = undefined;
+      } catch (error) {
+        last = () => `the last check failed: ${String(error)}`;
+        cause = error;
+      }
       await delay(intervalMs);
     } while (performance.now() < end);
   } finally {
     expiry.abort();
   }
-  throw new Error(`expected ${what} within ${deadlineMs} ms, ${describe(last)}`, {
-    cause: 'error' in last ? last.error : undefined,
-  });
+  throw new Error(`expected ${what} within ${deadlineMs} ms, ${last()}`, { cause });
 }
 
 const HUNG = Symbol('hung');
-
-type Look<T> = { readonly value: T } | { readonly error: unknown } | { readonly hung: true };
-
-async function look<T>(condition: () => T | PromiseLike<T>): Promise<Look<Awaited<T>>> {
-  try {
-    return { value: await condition() };
-  } catch (error) {
-    return { error };
-  }
-}
-
-function describe(last: Look<unknown>): string {
-  if ('hung' in last) return 'the condition never answered';
-  if ('error' in last) return `the last look failed: ${String(last.error)}`;
-  return `the last value was ${inspect(last.value)}`;
-}

@@ -5,34 +5,39 @@ import { describe, expect, it } from 'vitest';
 import { leakCheck } from '../src/leak-check.js';
 import { requireNoLeaks, settledResources } from '../src/open-resources.js';
 
-// This file is also the clean suite that must pass: everything below is closed again.
+// This file is also the clean suite that must pass: each test closes what it opens.
 leakCheck();
 
+const listening = async () => {
+  const server = createServer((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+};
+
 describe('requireNoLeaks', () => {
-  it('passes when nothing was left', async () => {
-    await requireNoLeaks(await settledResources(), 0);
-  });
+  it.each([
+    ['1 × Timeout', 'timer', () => setTimeout(() => {}, 60_000), clearTimeout],
+    ['1 × TCPServerWrap', 'server', listening, (server) => server.close()],
+    [
+      '1 × ProcessWrap',
+      'child process',
+      () => spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' }),
+      (child) => child.kill('SIGKILL'),
+    ],
+    // biome-ignore lint/suspicious/noExplicitAny: each row opens and closes another type
+  ] as [string, string, () => any, (opened: any) => void][])(
+    'reports %s for a forgotten %s',
+    async (kind, _, open, close) => {
+      const baseline = await settledResources();
+      const opened = await open();
+      await expect(requireNoLeaks(baseline, 20)).rejects.toThrow(`still open 20 ms after the end: ${kind}`);
+      close(opened);
+      await requireNoLeaks(baseline);
+    },
+  );
 
-  it('catches a forgotten timer', async () => {
-    const baseline = await settledResources();
-    const timer = setTimeout(() => {}, 60_000);
-    await expect(requireNoLeaks(baseline, 20)).rejects.toThrow('still open 20 ms after the end: 1 × Timeout');
-    clearTimeout(timer);
-    await requireNoLeaks(baseline);
-  });
-
-  it('catches a forgotten server', async () => {
-    const baseline = await settledResources();
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    await expect(requireNoLeaks(baseline, 20)).rejects.toThrow('1 × TCPServerWrap');
-    server.close();
-    await requireNoLeaks(baseline);
-  });
-
-  it('catches a forgotten socket', async () => {
-    const server = createServer((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1');
-    await once(server, 'listening');
+  it('reports a forgotten socket', async () => {
+    const server = await listening();
     const baseline = await settledResources();
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     await once(socket, 'connect');
@@ -43,34 +48,19 @@ describe('requireNoLeaks', () => {
     await once(server, 'close');
   });
 
-  it('catches a forgotten child process', async () => {
-    const baseline = await settledResources();
-    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
-    await expect(requireNoLeaks(baseline, 20)).rejects.toThrow('1 × ProcessWrap');
-    child.kill('SIGKILL');
-    await requireNoLeaks(baseline);
-  });
-
-  it('waits for what is just being closed', async () => {
+  it('waits for what is being closed, and ignores what lets the process end', async () => {
     const baseline = await settledResources();
     setTimeout(() => {}, 50);
+    const unreferenced = setTimeout(() => {}, 60_000).unref();
     await requireNoLeaks(baseline);
-  });
-
-  it('does not count what lets the process end', async () => {
-    const baseline = await settledResources();
-    const timer = setTimeout(() => {}, 60_000).unref();
-    await requireNoLeaks(baseline, 0);
-    clearTimeout(timer);
+    clearTimeout(unreferenced);
   });
 });
 
-describe('settledResources', () => {
-  it('passes over a timer that is there for a moment', async () => {
-    setTimeout(() => {}, 100);
-    const baseline = await settledResources();
-    const forgotten = setTimeout(() => {}, 60_000);
-    await expect(requireNoLeaks(baseline, 20)).rejects.toThrow('1 × Timeout');
-    clearTimeout(forgotten);
-  });
+it('settledResources leaves out a timer that ends soon', async () => {
+  setTimeout(() => {}, 100);
+  const baseline = await settledResources();
+  const forgotten = setTimeout(() => {}, 60_000);
+  await expect(requireNoLeaks(baseline, 20)).rejects.toThrow('1 × Timeout');
+  clearTimeout(forgotten);
 });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { withRedis } from '../src/clients.js';
 import { leakCheck } from '../src/leak-check.js';
 import { isProcessGone } from '../src/processes.js';
 import { type RedisCluster, startRedisCluster } from '../src/redis-cluster.js';
@@ -13,23 +13,12 @@ leakCheck();
 let cluster: RedisCluster;
 
 beforeAll(async () => {
-  const begin = performance.now();
   cluster = await startRedisCluster();
-  console.log(
-    `a Redis Cluster of ${cluster.nodes.length} is up in ${(performance.now() - begin).toFixed(0)} ms`,
-  );
-}, 30_000);
+}, 60_000);
 afterAll(() => cluster.stop());
 
-async function ask(node: RedisServer, command: string, ...args: string[]): Promise<unknown> {
-  const client = new Redis(node.url, { protocol: 2, maxRetriesPerRequest: 0, retryStrategy: () => null });
-  client.on('error', () => {});
-  try {
-    return await client.call(command, args);
-  } finally {
-    client.disconnect();
-  }
-}
+const ask = (node: RedisServer, command: string, ...args: string[]) =>
+  withRedis(node.url, (redis) => redis.call(command, args));
 
 describe('startRedisCluster', () => {
   it('shares the slots among three masters, each with a replica', async () => {
@@ -37,7 +26,6 @@ describe('startRedisCluster', () => {
     expect(masters).toEqual(cluster.nodes.slice(0, 3));
     for (const node of masters)
       expect(await ask(node, 'INFO', 'replication')).toContain('connected_slaves:1');
-    expect(cluster.urls).toEqual(cluster.nodes.map(({ url }) => url));
   });
 
   it('a planned failover: the replica serves the keys and has the data', async () => {

@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { withPostgres, withRedis } from '../src/clients.js';
 import { leakCheck } from '../src/leak-check.js';
 import { startPostgres } from '../src/postgres-server.js';
 import { type RedisServer, startRedis } from '../src/redis-server.js';
@@ -15,26 +14,16 @@ import { until } from '../src/until.js';
 leakCheck();
 
 let server: RedisServer;
-let direct: Redis;
 beforeAll(async () => {
   server = await startRedis();
-  direct = connectRedis(server.url);
 });
-afterAll(async () => {
-  direct.disconnect();
-  await server.stop();
-});
-beforeEach(() => direct.flushall());
+afterAll(() => server.stop());
+beforeEach(() => withRedis(server.url, (redis) => redis.flushall()));
 
-function connectRedis(url: string): Redis & Disposable {
-  const redis = new Redis(url, { protocol: 2, maxRetriesPerRequest: 0, retryStrategy: () => null });
-  redis.on('error', () => {});
-  return Object.assign(redis, { [Symbol.dispose]: () => redis.disconnect() });
-}
-
+const stored = (key: string) => withRedis(server.url, (redis) => redis.get(key));
 const toRedis = () => startTcpProxy({ targetHost: server.host, targetPort: server.port });
 
-/** A bare connection that remembers every byte it got. */
+/** A bare connection that keeps every byte it receives. */
 async function rawClient(proxy: TcpProxy) {
   const socket = connect({ port: proxy.port, host: '127.0.0.1', noDelay: true });
   const seen: Buffer[] = [];
@@ -42,76 +31,73 @@ async function rawClient(proxy: TcpProxy) {
   socket.on('error', () => {});
   const closed = once(socket, 'close').catch(() => {});
   await once(socket, 'connect');
-  return { socket, closed, received: () => Buffer.concat(seen).toString('latin1') };
+  const received = () => Buffer.concat(seen).toString('latin1');
+  const receives = (text: string) => until(() => received().includes(text), { what: text });
+  return { socket, closed, received, receives };
 }
 
 describe('a TCP proxy before Redis', () => {
   it('forwards, and counts its connections', async () => {
     await using proxy = await toRedis();
     expect(proxy.url('redis')).toBe(`redis://127.0.0.1:${proxy.port}`);
-    using client = connectRedis(proxy.url('redis'));
-    expect(await client.incr('n')).toBe(1);
-    expect(proxy.connections).toBe(1);
-    client.disconnect();
+    await withRedis(proxy.url('redis'), async (redis) => {
+      expect(await redis.incr('n')).toBe(1);
+      expect(proxy.connections).toBe(1);
+    });
     await until(() => proxy.connections === 0, { what: 'the connection to be forgotten' });
   });
 
   it('holds everything back while paused, in old and new connections', async () => {
     await using proxy = await toRedis();
-    using old = connectRedis(proxy.url('redis'));
-    await old.ping();
+    const old = await rawClient(proxy);
+    old.socket.write('PING\r\n');
+    await old.receives('PONG');
     proxy.pause();
-    const { socket, received } = await rawClient(proxy);
-    socket.write('INCR n\r\n');
-    const asked = old.incr('n');
+    const fresh = await rawClient(proxy);
+    for (const { socket } of [old, fresh]) socket.write('INCR n\r\n');
     await until(() => proxy.connections === 2, { what: 'the new connection' });
-    // A round trip past the proxy: whatever it had let through would have been executed by now.
-    expect(await direct.get('n')).toBeNull();
+    // A round trip past the proxy: Redis would have executed a forwarded command by now.
+    expect(await stored('n')).toBeNull();
     proxy.resume();
-    await asked;
-    await until(() => /^:[12]\r\n$/.test(received()), { what: 'the reply in the new connection' });
-    expect(await direct.get('n')).toBe('2');
-    socket.destroy();
+    await Promise.all([old.receives(':'), fresh.receives(':')]);
+    expect(await stored('n')).toBe('2');
+    for (const { socket } of [old, fresh]) socket.destroy();
   });
 
-  it('cuts live connections and lets new ones in', async () => {
+  it('cuts live connections, and refuses new ones while told to', async () => {
     await using proxy = await toRedis();
     const first = await rawClient(proxy);
     await until(() => proxy.connections === 1, { what: 'the connection' });
     proxy.cut();
     await first.closed;
-    using second = connectRedis(proxy.url('redis'));
-    expect(await second.ping()).toBe('PONG');
-  });
-
-  it('refuses new connections and keeps the old', async () => {
-    await using proxy = await toRedis();
-    using old = connectRedis(proxy.url('redis'));
-    await old.ping();
+    const old = await rawClient(proxy);
+    old.socket.write('PING\r\n');
+    await old.receives('PONG');
     proxy.refuse(true);
     await (await rawClient(proxy)).closed;
-    expect(await old.ping()).toBe('PONG');
+    old.socket.write('ECHO kept\r\n');
+    await old.receives('kept');
     proxy.refuse(false);
-    using next = connectRedis(proxy.url('redis'));
-    expect(await next.ping()).toBe('PONG');
+    await withRedis(proxy.url('redis'), (redis) => redis.ping());
+    old.socket.destroy();
   });
 
   it('drops replies to requests that are executed', async () => {
     await using proxy = await toRedis();
-    const { socket, received } = await rawClient(proxy);
+    const { socket, received, receives } = await rawClient(proxy);
     proxy.dropReplies(true);
     socket.write('INCR n\r\n');
-    await until(async () => (await direct.get('n')) === '1', { what: 'the INCR to be executed' });
+    await until(async () => (await stored('n')) === '1', { what: 'the INCR to be executed' });
     proxy.dropReplies(false);
     socket.write('ECHO after\r\n');
-    await until(() => received().includes('after'), { what: 'the next reply' });
+    await receives('after');
     expect(received()).toBe('$5\r\nafter\r\n');
     socket.destroy();
   });
 });
 
 describe('cutAfterRequest', () => {
-  it('has the request executed exactly once and no byte of the reply delivered', async () => {
+  it('lets the request be executed exactly once, and no byte of the reply arrive', async () => {
     await using proxy = await toRedis();
     for (let round = 1; round <= 100; round++) {
       const { socket, closed, received } = await rawClient(proxy);
@@ -120,46 +106,22 @@ describe('cutAfterRequest', () => {
       await happened;
       await closed;
       expect(received()).toBe('');
-      expect(await direct.get('n')).toBe(String(round));
     }
-  });
-
-  it('makes a client see a lost connection', async () => {
-    await using proxy = await toRedis();
-    using client = connectRedis(proxy.url('redis'));
-    await client.ping();
-    const happened = proxy.cutAfterRequest((chunk) => chunk.includes('incr'));
-    expect(await client.echo('passes')).toBe('passes');
-    await expect(client.incr('n')).rejects.toThrow();
-    await happened;
-    expect(await direct.get('n')).toBe('1');
-  });
-
-  it('waits for the chosen request although an earlier one is answered first', async () => {
-    await using proxy = await toRedis();
-    for (let round = 1; round <= 50; round++) {
-      const { socket, closed, received } = await rawClient(proxy);
-      const happened = proxy.cutAfterRequest((chunk) => chunk.includes('chosen'));
-      socket.write('INCR earlier\r\n');
-      setImmediate(() => socket.write('INCR chosen\r\n'));
-      await happened;
-      await closed;
-      expect(await direct.mget('earlier', 'chosen')).toEqual([String(round), String(round)]);
-      expect(['', `:${round}\r\n`]).toContain(received());
-    }
+    expect(await stored('n')).toBe('100');
   });
 
   it('lets a request of many chunks arrive whole', async () => {
     await using proxy = await toRedis();
-    using client = connectRedis(proxy.url('redis'));
-    await client.ping();
-    const happened = proxy.cutAfterRequest((chunk) => chunk.includes('large'));
-    await expect(client.append('large', 'x'.repeat(5_000_000))).rejects.toThrow();
-    await happened;
-    expect(await direct.strlen('large')).toBe(5_000_000);
+    await withRedis(proxy.url('redis'), async (redis) => {
+      const happened = proxy.cutAfterRequest((chunk) => chunk.includes('large'));
+      expect(await redis.echo('passes')).toBe('passes');
+      await expect(redis.append('large', 'x'.repeat(5_000_000))).rejects.toThrow();
+      await happened;
+    });
+    expect((await stored('large'))?.length).toBe(5_000_000);
   });
 
-  it('has the request executed although the client gave up', async () => {
+  it('lets the request be executed although the client gave up', async () => {
     await using proxy = await toRedis();
     const { socket } = await rawClient(proxy);
     await server.pause();
@@ -167,10 +129,10 @@ describe('cutAfterRequest', () => {
     socket.write('INCR n\r\n', () => socket.end());
     await server.resume();
     await happened;
-    expect(await direct.get('n')).toBe('1');
+    expect(await stored('n')).toBe('1');
   });
 
-  it('fails when the server goes before it answers, or the proxy is closed', async () => {
+  it('fails if the server ends before it answers, or the proxy is closed', async () => {
     await using doomed = await startRedis();
     const proxy = await startTcpProxy({ targetHost: doomed.host, targetPort: doomed.port });
     const { socket, closed } = await rawClient(proxy);
@@ -187,18 +149,15 @@ describe('cutAfterRequest', () => {
   it('loses the reply of a committed statement of PostgreSQL', async () => {
     await using postgres = await startPostgres();
     await using proxy = await startTcpProxy({ targetHost: postgres.host, targetPort: postgres.port });
-    const [through, beside] = [proxy.port, postgres.port].map((port) => {
-      const url = new URL(postgres.url);
-      url.port = String(port);
-      return new pg.Client({ connectionString: url.href }).on('error', () => {});
-    }) as [pg.Client, pg.Client];
-    await Promise.all([through.connect(), beside.connect()]);
-    await beside.query('CREATE TABLE effects (n int)');
-    const happened = proxy.cutAfterRequest((chunk) => chunk.includes('INSERT'));
-    await expect(through.query('INSERT INTO effects VALUES ($1)', [1])).rejects.toThrow();
-    await happened;
-    expect((await beside.query('SELECT count(*)::int AS n FROM effects')).rows).toEqual([{ n: 1 }]);
-    await beside.end();
+    await withPostgres(postgres.url, async (beside) => {
+      await beside.query('CREATE TABLE effects (n int)');
+      const through = postgres.url.replace(`${postgres.port}`, `${proxy.port}`);
+      const happened = proxy.cutAfterRequest((chunk) => chunk.includes('INSERT'));
+      const lost = withPostgres(through, (client) => client.query('INSERT INTO effects VALUES ($1)', [1]));
+      await expect(lost).rejects.toThrow();
+      await happened;
+      expect((await beside.query('SELECT n FROM effects')).rows).toEqual([{ n: 1 }]);
+    });
   });
 });
 
@@ -223,7 +182,7 @@ describe('a TCP proxy before any server', () => {
         const client = connect({ port: proxy.port, host: '127.0.0.1', allowHalfOpen: true });
         for (const each of pieces) client.write(each);
         client.end();
-        // Nobody reads yet: every buffer on the way fills up and holds back the one before, to the client's own.
+        // Nothing reads yet: the buffers fill up one after the other, the client's own last.
         const backlogs: number[] = [];
         const standsStill = () => {
           backlogs.unshift(client.writableLength);
@@ -245,7 +204,7 @@ describe('a TCP proxy before any server', () => {
           asked += chunk;
           if (asked !== 'earlier, chosen') return;
           socket.write('reply to earlier');
-          await delay(50); // What the server takes to execute the chosen one.
+          await delay(50); // The execution of the chosen one.
           executed = true;
           socket.end('reply to chosen');
         });

@@ -1,0 +1,139 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { withPostgres, withRedis } from '../src/clients.js';
+import { leakCheck } from '../src/leak-check.js';
+import { startPostgres } from '../src/postgres-server.js';
+import type { PrivateServer } from '../src/private-server.js';
+import { isProcessGone, readProcess } from '../src/processes.js';
+import { startRedis } from '../src/redis-server.js';
+import { until } from '../src/until.js';
+import { processesIn } from './child-programs.js';
+
+leakCheck();
+
+const durable = ['--appendonly', 'yes', '--appendfsync', 'always'];
+const redis = {
+  start: () => startRedis({ args: durable }) as Promise<PrivateServer>,
+  increment: (url: string) => withRedis(url, (client) => client.incr('n')),
+};
+const postgres = {
+  start: () => startPostgres() as Promise<PrivateServer>,
+  increment: (url: string) =>
+    withPostgres(url, async (client) => {
+      await client.query('CREATE SEQUENCE IF NOT EXISTS n');
+      const { rows } = await client.query<{ n: number }>("SELECT nextval('n')::int AS n");
+      return rows[0]?.n;
+    }),
+};
+
+function sharedMemoryMadeBy(pid: number): string[] {
+  const lines = readFileSync('/proc/sysvipc/shm', 'utf8').split('\n').slice(1);
+  return lines.filter((line) => line.trim().split(/\s+/)[4] === String(pid));
+}
+
+/** Stops a server and proves that nothing is left of it. */
+async function expectTraceless(server: PrivateServer, pid: number): Promise<void> {
+  await Promise.all([server.stop(), server.stop()]);
+  expect(isProcessGone(pid)).toBe(true);
+  expect(existsSync(dirname(server.dir))).toBe(false);
+  expect(sharedMemoryMadeBy(pid)).toEqual([]);
+}
+
+describe.each([
+  ['Redis', redis],
+  ['PostgreSQL', postgres],
+])('a private %s', (name, { start, increment }) => {
+  it('keeps its port and data over restart and SIGKILL, and stops without a trace', async () => {
+    const server = await start();
+    const { port, pid } = server;
+    expect(await increment(server.url)).toBe(1);
+    await server.restart();
+    expect(await increment(server.url)).toBe(2);
+    await server.kill();
+    expect(processesIn(server.dir)).toEqual([]);
+    await server.restart();
+    expect([server.port, isProcessGone(pid)]).toEqual([port, true]);
+    expect(await increment(server.url)).toBeGreaterThan(2);
+    await expectTraceless(server, server.pid);
+    await expect(server.restart()).rejects.toThrow('has been stopped');
+  });
+
+  it('freezes with its children, and then answers what it was asked', async () => {
+    await using server = await start();
+    await increment(server.url);
+    await server.pause();
+    const states = () => new Set(processesIn(server.dir).map((pid) => readProcess(pid)?.state));
+    expect(states()).toEqual(new Set(['T']));
+    const asked = increment(server.url);
+    await server.resume();
+    expect(await asked).toBe(2);
+    expect(states()).not.toContain('T');
+  });
+
+  it.each(['pause', 'kill'] as const)('stops without a trace after %s', async (fault) => {
+    const server = await start();
+    const { pid } = server;
+    await server[fault]();
+    // PostgreSQL leaves a segment of shared memory behind when it is killed.
+    expect(sharedMemoryMadeBy(pid)).toHaveLength(name === 'PostgreSQL' ? 1 : 0);
+    await expectTraceless(server, pid);
+  });
+});
+
+describe('startRedis', () => {
+  it('persists nothing by default', async () => {
+    await using server = await startRedis();
+    await redis.increment(server.url);
+    await server.restart();
+    expect(await redis.increment(server.url)).toBe(1);
+  });
+
+  it('waits for a port that is still held', async () => {
+    await using server = await startRedis();
+    await server.kill();
+    const holder = createServer((socket) => socket.destroy()).listen(server.port, '127.0.0.1');
+    const restarting = server.restart();
+    const folder = dirname(server.dir);
+    const logs = () => readdirSync(folder).filter((name) => name.endsWith('.log'));
+    const isHeld = () =>
+      logs().some((name) => readFileSync(join(folder, name), 'utf8').includes('Address already in use'));
+    await until(isHeld, { what: 'a failed attempt' });
+    holder.close();
+    await restarting;
+    expect(await redis.increment(server.url)).toBe(1);
+  });
+
+  it('reports the output of a server that does not start, and leaves nothing', async () => {
+    const starting = startRedis({ args: ['--no-such-option', '1'] });
+    await expect(starting).rejects.toThrow(
+      /did not start on 127\.0\.0\.1:\d+: exit code 1[\s\S]*no-such-option/,
+    );
+    const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(`millrace-${process.pid}-`));
+    expect(folders).toEqual([]);
+  });
+});
+
+describe('startPostgres', () => {
+  it('listens on 127.0.0.1 in UTF-8, without fsync by default, and takes further settings', async () => {
+    await using server = await startPostgres({ args: ['-c', 'max_connections=30'] });
+    const query = "SELECT name, setting FROM pg_settings WHERE name ~ 'listen|encoding|max_conn|^fsync'";
+    const { rows } = await withPostgres(server.url, (client) => client.query(query));
+    expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toMatchObject({
+      listen_addresses: '127.0.0.1',
+      server_encoding: 'UTF8',
+      max_connections: '30',
+      fsync: 'off',
+    });
+  });
+
+  it('keeps committed data over a crash', async () => {
+    await using server = await startPostgres({ fsync: true });
+    await postgres.increment(server.url);
+    await server.stopImmediate();
+    await server.restart();
+    expect(await postgres.increment(server.url)).toBeGreaterThan(1);
+  });
+});
