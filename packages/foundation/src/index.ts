@@ -8,12 +8,15 @@
 export { type BackoffStrategy, backoffMs, type FailedAttempt, withJitter } from './backoff.js';
 export { CachedRead, type CachedReadOptions } from './cached-read.js';
 export {
+  beginWait,
   type CancelTimer,
   type Clock,
   processName,
   sleep,
   systemClock,
   TIMED_OUT,
+  type Wait,
+  type WaitLimits,
   withDeadline,
 } from './clock.js';
 export {

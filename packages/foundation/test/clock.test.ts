@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { latch, ManualClock } from '@millrace/testkit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { sleep, systemClock, TIMED_OUT, withDeadline } from '../src/index.js';
+import { beginWait, sleep, systemClock, TIMED_OUT, type Wait, withDeadline } from '../src/index.js';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -49,6 +49,25 @@ describe('systemClock', () => {
     expect(process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout')).toHaveLength(before);
     cancel();
   });
+});
+
+it('beginWait ends once: by its work, its limit or its signal, and leaves nothing behind', async () => {
+  const clock = new ManualClock();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const limits = { clock, timeoutMs: 100, signal, onTimeout: (wait: Wait<string>) => wait.resolve('late') };
+  const done = beginWait(limits, (wait) => {
+    wait.resolve('done');
+    wait.reject(new Error('a second end'));
+  });
+  const late = beginWait(limits, () => {});
+  await clock.advance(100);
+  expect([await done, await late]).toEqual(['done', 'late']);
+  const aborted = beginWait(limits, () => {});
+  controller.abort();
+  const begin = vi.fn();
+  for (const wait of [aborted, beginWait(limits, begin)]) await expect(wait).rejects.toBe(signal.reason);
+  expect([begin.mock.calls, clock.pendingTimers, getEventListeners(signal, 'abort')]).toEqual([[], 0, []]);
 });
 
 it('sleep resolves to true after its time, or to false as soon as the signal aborts, and leaves nothing behind', async () => {

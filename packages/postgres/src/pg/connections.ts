@@ -1,9 +1,9 @@
+import { beginWait, type Wait, type WaitLimits } from '@millrace/foundation';
 import type pg from 'pg';
 import type { QueryOptions } from '../database.js';
 import type { Session, SessionResult } from '../driver.js';
 import { ERRORS } from '../errors.js';
 import { endsConnection, isSqlError, kindOf, stoppedError } from '../failure.js';
-import { limited, type WaitLimits } from '../limited.js';
 import { clientConfig, destroyClient, gatherWrites, loadPg, reconnectPauseMs } from './client.js';
 import type { ResolvedPgDatabaseOptions } from './options.js';
 
@@ -56,8 +56,7 @@ export class Connections {
         lastFailure = error;
       }
       const pauseMs = Math.min(reconnectPauseMs(this.options, ++failures), deadline - clock.monotonicMs());
-      // Ends by its time limit. The checks above find out if it ended otherwise.
-      await this.#wait({ timeoutMs: pauseMs, signal, timeoutError: () => undefined }).catch(() => {});
+      await this.#wait<void>({ timeoutMs: pauseMs, signal, onTimeout: ({ resolve }) => resolve() });
     }
   }
 
@@ -88,8 +87,8 @@ export class Connections {
     signal?.throwIfAborted();
     if (this.#isStopped) throw stoppedError();
     const connecting = pool.connect();
-    const limits = { timeoutMs, signal, timeoutError: () => this.#timeout(timeoutMs) };
-    return this.#wait<pg.PoolClient>(limits, connecting).catch((error: unknown) => {
+    const onTimeout = ({ reject }: Wait<never>) => reject(this.#timeout(timeoutMs));
+    return this.#wait<pg.PoolClient>({ timeoutMs, signal, onTimeout }, connecting).catch((error: unknown) => {
       // It may still be made.
       connecting.then(
         (client) => client.release(),
@@ -100,10 +99,10 @@ export class Connections {
   }
 
   /** Waits until the work ends, a limit is reached, or `stop` is called. */
-  async #wait<T>(limits: Omit<WaitLimits, 'clock'>, work?: Promise<T>): Promise<T> {
+  async #wait<T>(limits: Omit<WaitLimits<T>, 'clock'>, work?: Promise<T>): Promise<T> {
     let giveUp = (_error: unknown) => {};
     try {
-      return await limited({ clock: this.options.clock, ...limits }, (resolve, reject) => {
+      return await beginWait<T>({ clock: this.options.clock, ...limits }, ({ resolve, reject }) => {
         giveUp = reject;
         this.#waiters.add(giveUp);
         work?.then(resolve, reject);
@@ -208,31 +207,33 @@ class PgSession implements Session {
   }
 
   #limited<T>(send: () => Promise<T>, timeoutMs?: number, signal?: AbortSignal): Promise<T> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
     const { clock } = this.#pool.options;
-    const timeoutError = () =>
-      ERRORS.create('DATABASE_TIMEOUT', { what: 'The statement', timeoutMs: Math.round(timeoutMs ?? 0) });
-    const noteFailure = (error: unknown) => {
-      if (!endsConnection(error)) return;
-      this.#usable = false;
-      this.#pool.noteLoss(error);
+    const fail = ({ reject }: Wait<T>, error: unknown) => {
+      if (endsConnection(error)) {
+        this.#usable = false;
+        this.#pool.noteLoss(error);
+      }
+      reject(error);
     };
-    const onGiveUp = (error: unknown) => {
-      // pg's own limit would leave the statement running, and its reply to the next caller. Destroy the socket.
+    // pg's own limit would leave the statement running, and its reply to the next caller. Destroy the socket.
+    const onAbort = (wait: Wait<T>, error: unknown) => {
       this.#usable = false;
       destroyClient(this.#client);
-      noteFailure(error);
+      fail(wait, error);
     };
-    return limited({ clock, timeoutMs, signal, timeoutError, onGiveUp }, (resolve, reject) => {
+    const onTimeout = (wait: Wait<T>) => {
+      const details = { what: 'The statement', timeoutMs: Math.round(timeoutMs ?? 0) };
+      onAbort(wait, ERRORS.create('DATABASE_TIMEOUT', details));
+    };
+    return beginWait<T>({ clock, timeoutMs, signal, onTimeout, onAbort }, (wait) => {
       gatherWrites(this.#client);
       send().then(
         (result) => {
           this.#pool.noteReply(this.#client);
-          resolve(result);
+          wait.resolve(result);
         },
-        (error: unknown) => {
-          noteFailure(error);
-          reject(error);
-        },
+        (error: unknown) => fail(wait, error),
       );
     });
   }

@@ -1,13 +1,9 @@
-import { type CancelTimer, type Linked, LinkedList } from '@millrace/foundation';
+import { beginWait, type CancelTimer, type Linked, LinkedList, type Wait } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
 import { stoppedError } from '../failure.js';
-import { limited } from '../limited.js';
 import type { ResolvedPgliteDatabaseOptions } from './options.js';
 
-interface Waiter extends Linked<Waiter> {
-  grant(): void;
-  refuse(error: unknown): void;
-}
+interface Waiter extends Linked<Waiter>, Wait<void> {}
 
 /** Grants the one session of PGlite to one caller at a time, first come, first served. */
 export class SessionQueue {
@@ -37,15 +33,18 @@ export class SessionQueue {
     }
     const { clock } = this.#options;
     const timeoutMs = Math.max(0, deadline - clock.monotonicMs());
-    const timeoutError = () => {
-      const what = 'The wait behind another transaction, which holds the only session,';
-      return ERRORS.create('DATABASE_TIMEOUT', { what, timeoutMs: Math.round(timeoutMs) });
-    };
     let waiter: Waiter;
-    // Removed at once: a release in the same turn of the event loop must not grant the session to it.
-    const onGiveUp = () => this.#waiters.remove(waiter);
-    await limited<void>({ clock, timeoutMs, signal, timeoutError, onGiveUp }, (grant, refuse) => {
-      waiter = { grant, refuse, previous: undefined, next: undefined };
+    const refuse = (_: Wait<void>, error: unknown) => {
+      // At once: a release in the same turn of the event loop must not grant the session to it.
+      this.#waiters.remove(waiter);
+      waiter.reject(error);
+    };
+    const onTimeout = (wait: Wait<void>) => {
+      const what = 'The wait behind another transaction, which holds the only session,';
+      refuse(wait, ERRORS.create('DATABASE_TIMEOUT', { what, timeoutMs: Math.round(timeoutMs) }));
+    };
+    await beginWait<void>({ clock, timeoutMs, signal, onTimeout, onAbort: refuse }, (wait) => {
+      waiter = { ...wait, previous: undefined, next: undefined };
       this.#waiters.push(waiter);
       this.#warn();
     });
@@ -57,7 +56,7 @@ export class SessionQueue {
     const next = this.#waiters.shift();
     if (next) {
       this.#begin();
-      next.grant();
+      next.resolve();
       return;
     }
     this.#isTaken = false;
@@ -67,7 +66,7 @@ export class SessionQueue {
   /** Refuses all waiting callers. Resolves when no caller has the session any more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    for (let next = this.#waiters.shift(); next; next = this.#waiters.shift()) next.refuse(stoppedError());
+    for (let next = this.#waiters.shift(); next; next = this.#waiters.shift()) next.reject(stoppedError());
     if (this.#isTaken) await new Promise<void>((resolve) => (this.#onIdle = resolve));
   }
 
