@@ -5,7 +5,7 @@ import { RedisConnection } from '../src/index.js';
 
 leakCheck();
 
-it('what is published is heard, also after the connection was lost; who has left hears nothing', async () => {
+it('delivers messages, even after a lost connection, until the listener leaves', async () => {
   await using sandbox = await redisSandbox();
   await using connection = new RedisConnection({ url: sandbox.url, connectionName: sandbox.namespace });
   const channel = `${sandbox.namespace}news`;
@@ -13,7 +13,7 @@ it('what is published is heard, also after the connection was lost; who has left
   const deaf: string[] = [];
   const leave = connection.channels.subscribe(channel, (message) => {
     heard.push(message);
-    throw new Error('a listener that fails keeps nothing from the others');
+    throw new Error('the other listener gets the message too');
   });
   const leaveToo = connection.channels.subscribe(channel, (message) => deaf.push(message));
   const publish = (message: string) => connection.call('PUBLISH', [channel, message]);
@@ -34,7 +34,7 @@ it('what is published is heard, also after the connection was lost; who has left
   expect(heard).not.toContain('three');
 });
 
-it('the connection is looked after with no right but to subscribe, and kept', async () => {
+it('checks and keeps a connection whose user may only subscribe', async () => {
   await using sandbox = await redisSandbox();
   await using admin = new RedisConnection({ url: sandbox.url });
   const [name, channel] = [sandbox.namespace, `${sandbox.namespace}news`];
@@ -50,7 +50,7 @@ it('the connection is looked after with no right but to subscribe, and kept', as
     return Object.fromEntries(line.split(' ').map((field) => field.split('=') as [string, string]));
   };
   const { id } = await until(listener, { what: 'the listener' });
-  // Old, and heard of a moment ago: it was asked, and not replaced.
+  // Its age shows that it was not replaced, its idle time that it was checked.
   const isKept = async () => {
     const { age, idle } = (await listener()) ?? {};
     return Number(age) >= 2 && idle === '0';

@@ -1,30 +1,34 @@
-import type { RedisCluster, RedisServer } from '@millrace/testkit';
-import { type KeySpace, keySpace, loadScripts, RedisConnection } from '../src/index.js';
-import { FIXTURE_SCRIPTS } from './fixture-scripts.js';
+import { type RedisCluster, type RedisServer, startRedisCluster, until } from '@millrace/testkit';
+import { afterAll, beforeAll } from 'vitest';
+import { type KeySpace, keySpace, RedisConnection, type RedisConnectionOptions } from '../src/index.js';
 
-const { count } = loadScripts(FIXTURE_SCRIPTS);
+const MASTERS = 3;
 
-export const failure = (promise: Promise<unknown>) => promise.catch((thrown: unknown) => thrown);
-
-/** One key space per master, in the order of the nodes. */
-export async function spaceOfEach(cluster: RedisCluster, masters: number): Promise<KeySpace[]> {
+/** Starts a cluster for the tests of a file. */
+export function useCluster(options?: Parameters<typeof startRedisCluster>[0]) {
+  let cluster: RedisCluster;
   const spaces: KeySpace[] = [];
-  for (let n = 0; Object.keys(spaces).length < masters; n++) {
-    const space = keySpace('cluster', `${n}`);
-    const at = cluster.nodes.indexOf(await cluster.masterOf(space.tag));
-    spaces[at] ??= space;
-  }
-  return spaces;
+  beforeAll(async () => {
+    cluster = await startRedisCluster(options);
+    for (let n = 0; Object.keys(spaces).length < MASTERS; n++) {
+      const space = keySpace('cluster', `${n}`);
+      spaces[cluster.nodes.indexOf(await cluster.masterOf(space.tag))] ??= space;
+    }
+  }, 30_000);
+  afterAll(() => cluster.stop());
+  return {
+    get cluster() {
+      return cluster;
+    },
+    connect: (given: RedisConnectionOptions = {}) =>
+      new RedisConnection({ nodes: cluster.nodes.map(({ host, port }) => ({ host, port })), ...given }),
+    node: (at: number) => cluster.nodes[at] as RedisServer,
+    /** A key space whose keys this node had at the start. */
+    space: (at: number) => spaces[at] as KeySpace,
+  };
 }
 
-/** Counts one operation once under a key space, whoever says it how often. */
-export const countCall = (space: KeySpace, operation: string) =>
-  count.call({
-    keys: { counter: space('counter'), seen: space('seen') },
-    args: { operation, steps: [1] },
-  });
-
-/** Asks one node alone, past the cluster. */
+/** Sends a command to one node, without the cluster. */
 export async function ask(
   node: RedisServer,
   command: string,
@@ -34,11 +38,15 @@ export async function ask(
   return await direct.call(command, args);
 }
 
-/** The node where the connection of this name listens to channels. */
-export async function listeningAt(cluster: RedisCluster, name: string): Promise<RedisServer | undefined> {
-  for (const node of cluster.nodes) {
-    const clients = String(await ask(node, 'CLIENT', ['LIST', 'TYPE', 'pubsub']));
-    if (clients.includes(`name=${name}:channels`)) return node;
-  }
-  return undefined;
+/** Listens to `news`. Returns a function that publishes until the message arrives. */
+export function listen(connection: RedisConnection) {
+  const heard = new Set<string>();
+  connection.channels.subscribe('news', (message) => heard.add(message));
+  return (message: string, publish: (...command: ['PUBLISH', string[]]) => Promise<unknown>) => {
+    const arrives = async () => {
+      await publish('PUBLISH', ['news', message]);
+      return heard.has(message);
+    };
+    return until(arrives, { what: `news ${message}` });
+  };
 }

@@ -4,24 +4,19 @@ import { readRedirection, readSlotOwners } from '../src/cluster-slots.js';
 describe('readSlotOwners', () => {
   const toAddress = (host: string, port: number) => (host === '?' ? undefined : `${host || 'asked'}:${port}`);
 
-  it('names the master of every slot; replicas are nobody', () => {
+  it('names the master of every slot', () => {
     const reply = [
       [0, 1, ['a', 1], ['replica', 9]],
       [3, 16_383, ['::1', 2]],
     ];
     const { bySlot, addresses } = readSlotOwners(reply, toAddress);
     expect([...addresses]).toEqual(['a:1', '::1:2']);
-    expect([bySlot[0], bySlot[1], bySlot[2], bySlot[3], bySlot[16_383]]).toEqual([
-      'a:1',
-      'a:1',
-      undefined,
-      '::1:2',
-      '::1:2',
-    ]);
+    const masters = [0, 1, 2, 3, 16_383].map((slot) => bySlot[slot]);
+    expect(masters).toEqual(['a:1', 'a:1', undefined, '::1:2', '::1:2']);
     expect(bySlot).toHaveLength(16_384);
   });
 
-  it('a node without a name is left to the caller, an unknown one is left out', () => {
+  it('passes a node without a name to the caller and leaves out an unknown one', () => {
     const reply = [
       [0, 0, [null, 1]],
       [1, 1, ['', 2]],
@@ -51,7 +46,7 @@ describe('readRedirection', () => {
     'CROSSSLOT Keys in request',
     'ERR no',
     '',
-  ])('%s is no redirection', (message) => {
+  ])('ignores %s', (message) => {
     expect(readRedirection(message)).toBeUndefined();
   });
 });

@@ -1,38 +1,20 @@
-import {
-  type RedisCluster,
-  type RedisServer,
-  startRedisCluster,
-  startTcpProxy,
-  until,
-} from '@millrace/testkit';
+import { type RedisServer, startTcpProxy, until } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { Cluster } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type KeySpace, keySpace, RedisConnection, type RedisConnectionOptions } from '../src/index.js';
-import { ask, countCall, failure, spaceOfEach } from './cluster-fixture.js';
+import { describe, expect, it } from 'vitest';
+import { keySpace, RedisConnection } from '../src/index.js';
+import { ask, listen, useCluster } from './cluster-fixture.js';
+import { countCall, failure } from './fixture-scripts.js';
 
 leakCheck();
 
-let cluster: RedisCluster;
-let spaces: KeySpace[];
-
-beforeAll(async () => {
-  // Patient, since other tests run beside: no node is to lose its place for being slow.
-  cluster = await startRedisCluster({ replicas: 1, args: ['--cluster-node-timeout', '15000'] });
-  spaces = await spaceOfEach(cluster, 3);
-}, 30_000);
-afterAll(() => cluster.stop());
-
-const connect = (options: RedisConnectionOptions = {}) =>
-  new RedisConnection({ nodes: cluster.nodes.map(({ host, port }) => ({ host, port })), ...options });
-const [space, node] = [
-  (at: number) => spaces[at] as KeySpace,
-  (at: number) => cluster.nodes[at] as RedisServer,
-];
+// A long timeout, so that no node loses its slots for being slow while other tests run.
+const fixture = useCluster({ replicas: 1, args: ['--cluster-node-timeout', '15000'] });
+const { connect, node, space } = fixture;
 const slotOf = async (key: string) => Number(await ask(node(0), 'CLUSTER', ['KEYSLOT', key]));
 const idOf = async (server: RedisServer) => String(await ask(server, 'CLUSTER', ['MYID']));
 
-/** Again and again: on a busy machine the deadline may also pass while a try is under way. */
+/** Repeats the call, because on a busy machine the deadline may also pass during an attempt. */
 const failsBy = (code: string, call: () => Promise<unknown>) =>
   until(
     async () => {
@@ -44,10 +26,10 @@ const failsBy = (code: string, call: () => Promise<unknown>) =>
   );
 
 describe('a Redis Cluster of several masters', () => {
-  it('calls, scripts and a pipeline reach the keys of every node, also from one known node', async () => {
+  it('calls, scripts and a pipeline reach the keys of every node, even from one known node', async () => {
     await using connection = connect({ nodes: [{ host: node(3).host, port: node(3).port }] });
     await connection.start();
-    await until(() => connection.isReady, { what: 'a link to each master' });
+    await until(() => connection.isReady, { what: 'a connection to each master' });
     const many = Array.from({ length: 30 }, (_, n) => keySpace('many', `${n}`));
     for (const one of many) expect((await connection.run(countCall(one, 'a'))).counter).toBe(1);
     const outcomes = await connection.pipeline(many.map((one) => countCall(one, 'b')));
@@ -63,7 +45,7 @@ describe('a Redis Cluster of several masters', () => {
     await ask(node(1), 'CONFIG', ['SET', 'maxmemory-policy', 'noeviction']);
   });
 
-  it('a given ioredis Cluster lends its nodes and its map of addresses and is left alone', async () => {
+  it('uses the nodes and the natMap of a given ioredis Cluster and leaves it alone', async () => {
     await using proxy = await startTcpProxy({ targetHost: node(0).host, targetPort: node(0).port });
     const given = new Cluster([node(0).url, { host: node(1).host, port: node(1).port }], {
       lazyConnect: true,
@@ -80,7 +62,7 @@ describe('a Redis Cluster of several masters', () => {
     expect(await connection.call('GET', [space(1)('counter')])).toBe('1');
   });
 
-  it('a slot that moves: ASK and MOVED are followed, TRYAGAIN is waited for within the deadline', async () => {
+  it('a slot that moves: follows ASK and MOVED, waits out TRYAGAIN within the deadline', async () => {
     await using connection = connect();
     await using bystander = connect();
     const moving = space(0);
@@ -95,7 +77,7 @@ describe('a Redis Cluster of several masters', () => {
     expect(await connection.call('SET', [moving('new'), '2'])).toBe('OK');
     expect(await ask(node(0), 'CLUSTER', ['GETKEYSINSLOT', slot, 10])).not.toContain(moving('new'));
 
-    // One of its keys is here and one is not: neither node can run it.
+    // Each node has one of its keys, so neither can run it.
     const split = countCall(moving, 'split');
     await failsBy('TRYAGAIN', () => connection.run(split, { timeoutMs: 150 }));
     const patience = { timeoutMs: 10_000 };
@@ -108,7 +90,7 @@ describe('a Redis Cluster of several masters', () => {
     expect((await waiting).counter).toBe(counter + 1);
     expect((await together).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
     expect(await connection.call('MGET', [moving('old'), moving('new')])).toEqual(['1', '2']);
-    // It knows nothing of all this: the old owner tells it.
+    // Its slot table is old, so the old owner redirects it.
     expect((await bystander.run(countCall(moving, 'split'))).counter).toBe(counter + 1);
   });
 
@@ -121,10 +103,10 @@ describe('a Redis Cluster of several masters', () => {
     const patient = connection.run(countCall(space(1), 'down'), { timeoutMs: 10_000 });
     await ask(node(1), 'CLUSTER', ['ADDSLOTS', slot]);
     expect((await patient).counter).toBeGreaterThan(1);
-    await cluster.healthy();
+    await fixture.cluster.healthy();
   });
 
-  it('markers of many slots at once: one blocking connection per slot, whoever waits', async () => {
+  it('markers of many slots: one blocking connection per slot, for any number of waiters', async () => {
     await using connection = connect({ pollMs: 30_000, connectionName: 'slots' });
     const lists = Array.from({ length: 9 }, (_, n) => keySpace('wake', `${n}`)('list'));
     const waits = lists.flatMap((list) => [1, 2, 3].map(() => connection.markers.wait(list)));
@@ -140,16 +122,11 @@ describe('a Redis Cluster of several masters', () => {
     expect(connection.markers.waiting).toBe(0);
   });
 
-  it('channels hear what is published at any node, replicas included', async () => {
+  it('channels receive what is published at any node, replicas included', async () => {
     await using connection = connect();
-    const heard = new Set<string>();
-    connection.channels.subscribe('news', (message) => heard.add(message));
-    const isHeard = async (server: RedisServer) => {
-      await ask(server, 'PUBLISH', ['news', server.url]);
-      return heard.has(server.url);
-    };
-    for (const server of cluster.nodes) {
-      await until(() => isHeard(server), { what: `news from ${server.url}` });
+    const arrives = listen(connection);
+    for (const server of fixture.cluster.nodes) {
+      await arrives(`from ${server.url}`, (...command) => ask(server, ...command));
     }
   });
 });

@@ -3,19 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { classifyFailure } from '../src/errors.js';
 
 const SHA = 'a'.repeat(40);
+const reply = (message: string) => new (ReplyError as new (message: string) => Error)(message);
+const TRANSIENT =
+  'MISCONF OOM READONLY LOADING BUSY CLUSTERDOWN TRYAGAIN MASTERDOWN NOREPLICAS UNBLOCKED'.split(' ');
 
 describe('classifyFailure', () => {
+  it.each(TRANSIENT)('classifies %s as unavailable', (code) => {
+    expect(classifyFailure(reply(`${code} some text`))).toEqual({ kind: 'unavailable', code });
+  });
+
   it.each([
-    ['MISCONF Redis is configured to save RDB snapshots', 'unavailable', 'MISCONF'],
-    ["OOM command not allowed when used memory > 'maxmemory'.", 'unavailable', 'OOM'],
     [`OOM command not allowed script: ${SHA}, on @user_script:3.`, 'unavailable', 'OOM'],
-    ["READONLY You can't write against a read only replica.", 'unavailable', 'READONLY'],
-    ['LOADING Redis is loading the dataset in memory', 'unavailable', 'LOADING'],
-    ['BUSY Redis is busy running a script.', 'unavailable', 'BUSY'],
-    ['CLUSTERDOWN The cluster is down', 'unavailable', 'CLUSTERDOWN'],
-    ['TRYAGAIN Multiple keys request during rehashing of slot', 'unavailable', 'TRYAGAIN'],
-    ['MASTERDOWN Link with MASTER is down', 'unavailable', 'MASTERDOWN'],
-    ['NOREPLICAS Not enough good replicas to write.', 'unavailable', 'NOREPLICAS'],
     ['ERR max number of clients reached', 'unavailable', 'ERR'],
     ['NOSCRIPT No matching script.', 'no-script', 'NOSCRIPT'],
     [`ERR user_script:1: attempt to index a nil value script: ${SHA}, on @user_script:1.`, 'script', 'ERR'],
@@ -26,10 +24,7 @@ describe('classifyFailure', () => {
     ['NOPERM this user has no permissions', 'refused', 'NOPERM'],
     ['something without a word in capitals', 'refused', 'ERR'],
   ])('%s', (message, kind, code) => {
-    expect(classifyFailure(new (ReplyError as new (message: string) => Error)(message))).toEqual({
-      kind,
-      code,
-    });
+    expect(classifyFailure(reply(message))).toEqual({ kind, code });
   });
 
   it('classifies every error that is not a reply as a lost connection, with the code of the platform', () => {

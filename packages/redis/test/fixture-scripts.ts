@@ -1,4 +1,4 @@
-import { defineScript } from '../src/index.js';
+import { defineScript, type KeySpace, loadScripts } from '../src/index.js';
 
 export const FIXTURES = new URL('./fixtures/', import.meta.url);
 
@@ -22,12 +22,16 @@ export const FIXTURE_SCRIPTS = {
     returns: 'nothing',
     decode: () => undefined,
   }),
-  break: defineScript({
-    name: 'break',
-    file: new URL('break.lua', FIXTURES),
-    keys: [],
-    args: [],
-    returns: 'nothing',
-    decode: () => undefined,
-  }),
 };
+
+export const fixtures = loadScripts(FIXTURE_SCRIPTS);
+
+/** Counts an operation in a key space. The same operation counts once, however often it is sent. */
+export const countCall = (key: KeySpace, operation: string) =>
+  fixtures.count.call({
+    keys: { counter: key('counter'), seen: key('seen') },
+    args: { operation, steps: [1] },
+  });
+
+/** Resolves with what a promise rejects with. */
+export const failure = (promise: Promise<unknown>) => promise.catch((thrown: unknown) => thrown);

@@ -2,25 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeId, keySpace } from '../src/index.js';
 
-const HOSTILE = [
-  '',
-  ' ',
-  '%',
-  '%25',
-  '{a}',
-  '}{',
-  'a:b',
-  'tenant/id',
-  'é 漢字 🦆',
-  'line\nbreak\r\0',
-  '\ud800',
-  '\udfff',
-  'a\udc00b',
-  '\ufffd',
-  '__proto__',
-  '*?[]^',
-  'x'.repeat(100_000),
-];
+const units = (text: string) => text.split('').map((unit) => unit.charCodeAt(0));
+
+/** Any code units, and many of those that an encoding or a Redis key gives a meaning. */
+const anyId = fc
+  .array(fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.constantFrom(...units('%{}:/*u4a \0é🦆\ufffd'))))
+  .map((codes) => String.fromCharCode(...codes));
 
 /** The inverse of encodeId, which proves that no two ids have the same part. */
 const decoded = (part: string) =>
@@ -40,21 +27,13 @@ describe('encodeId', () => {
     expect(encodeId('Order-17_b.c~d')).toBe('Order-17_b.c~d');
   });
 
-  it.each(HOSTILE)('encodes %j without loss', (id) => {
-    expect(encodeId(id)).toMatch(/^[A-Za-z0-9_.~%-]+$/);
-    expect(decoded(encodeId(id))).toBe(id);
-  });
-
-  it('encodes any sequence of code units without loss', () => {
-    const anyText = fc
-      .array(fc.integer({ min: 0, max: 0xffff }))
-      .map((units) => String.fromCharCode(...units));
-    fc.assert(
-      fc.property(anyText, (id) => {
-        expect(encodeId(id)).toMatch(/^[A-Za-z0-9_.~%-]+$/);
-        expect(decoded(encodeId(id))).toBe(id);
-      }),
-    );
+  it('encodes any id without loss', () => {
+    const isLossless = (id: string) => {
+      expect(encodeId(id)).toMatch(/^[A-Za-z0-9_.~%-]+$/);
+      expect(decoded(encodeId(id))).toBe(id);
+    };
+    for (const id of ['', 'x'.repeat(100_000)]) isLossless(id);
+    fc.assert(fc.property(anyId, isLossless), { numRuns: 1_000 });
   });
 });
 
