@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { backoffMs, sleep } from '@millrace/foundation';
 import type { Kit } from './kit.js';
-import { isPassing } from './passing.js';
 import type { TaskEnd } from './ports.js';
+import { isTransient } from './task-outcomes.js';
 
 /** Told whether the claim held; or what PostgreSQL says of a result that it cannot keep. */
 export type AfterWriting = (isEnded: boolean, error?: unknown) => void;
@@ -77,7 +77,7 @@ export class Completions {
         this.#kit.afterEnd(ready);
         return;
       } catch (error) {
-        if (!isPassing(error)) return this.#separate(group, error);
+        if (!isTransient(error)) return this.#separate(group, error);
         this.#kit.options.logger.warn(
           { tasks: ends.length, reason: String(error) },
           'Writing completions failed, will retry',

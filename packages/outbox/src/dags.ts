@@ -3,7 +3,7 @@ import type { DagData } from './define-dag.js';
 import { ERRORS } from './errors.js';
 import type { Kit } from './kit.js';
 import type { DagView, Page } from './model.js';
-import { shown } from './rules/name-problem.js';
+import { shown } from './rules/names.js';
 import { readDagData } from './rules/read-dag-data.js';
 import type { ValidDag } from './rules/validate-dag.js';
 import { APPLIED, channelOf } from './wake-ups.js';

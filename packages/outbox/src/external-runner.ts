@@ -3,13 +3,12 @@ import type { Completions } from './completions.js';
 import { ERRORS } from './errors.js';
 import type { TaskResult } from './events.js';
 import type { Kit } from './kit.js';
-import { isPassing } from './passing.js';
 import type { ClaimedTask } from './ports.js';
 import type { TaskHandler } from './registry.js';
 import { type ContextParts, contextOf } from './run-context.js';
 import { STOPPING, type StopSwitch } from './stop-switch.js';
 import { isUnwanted, type TaskEndings } from './task-endings.js';
-import type { TaskOutcomes } from './task-outcomes.js';
+import { isTransient, type TaskOutcomes } from './task-outcomes.js';
 
 /** A handler that calls other systems. */
 export type ExternalHandler = Extract<TaskHandler, { readonly mode: 'external' }>;
@@ -147,7 +146,7 @@ export class ExternalRunner {
       return result;
     } catch (error) {
       if (ERRORS.is(error, 'CLAIM_LOST') || DATABASE_ERRORS.is(error, 'COMMIT_UNKNOWN')) return 'lost';
-      return isPassing(error)
+      return isTransient(error)
         ? this.#outcomes.lost(task, error)
         : this.#outcomes.failed(task, handler, error);
     }

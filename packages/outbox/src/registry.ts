@@ -3,8 +3,7 @@ import type { DagDefinition, TaskContext, TransactionalContext } from './define-
 import type { FailurePolicy } from './model.js';
 import { OUTBOX_DEFAULTS } from './options.js';
 import { definitionText } from './rules/definition-text.js';
-import { handlerName, parseHandlerName } from './rules/handler-name.js';
-import { quoted } from './rules/name-problem.js';
+import { handlerName, parseHandlerName, quoted } from './rules/names.js';
 import type { TaskRun } from './rules/task-settings.js';
 import {
   dagInvalid,

@@ -6,7 +6,7 @@ import { cronPeriods, timingProblem } from './cron-periods.js';
 import { ERRORS } from './errors.js';
 import type { Kit } from './kit.js';
 import type { Page, Schedule } from './model.js';
-import { shown } from './rules/name-problem.js';
+import { shown } from './rules/names.js';
 import { periodKey, SCHEDULE_NAME_LENGTH_MAX } from './rules/schedule.js';
 
 /** What a schedule is set to. */

@@ -4,7 +4,7 @@ import { ERRORS } from './errors.js';
 import type { ResolvedOutboxOptions } from './options.js';
 import type { NewTask } from './ports.js';
 import type { DagRegistry } from './registry.js';
-import { quoted, taskKeyProblem } from './rules/name-problem.js';
+import { quoted, taskKeyProblem } from './rules/names.js';
 
 const NONE: readonly NewTask[] = Object.freeze([]);
 

@@ -1,8 +1,8 @@
-import { backoffMs, sleep, toWorkError, withJitter } from '@millrace/foundation';
+import { backoffMs, MillraceError, sleep, toWorkError, withJitter } from '@millrace/foundation';
+import { isConflict } from '@millrace/postgres';
 import { ERRORS } from './errors.js';
 import type { TaskResult } from './events.js';
 import type { Kit } from './kit.js';
-import { isPassing } from './passing.js';
 import type { ClaimedTask, ExpiredTask, Failure, TaskReturn } from './ports.js';
 import type { TaskHandler } from './registry.js';
 import { taskFields } from './rules/log-fields.js';
@@ -13,6 +13,10 @@ const LOSS_PAUSE_MAX_MS = 10_000;
 
 const pauseMs = (attempt: number, maxMs: number): number =>
   backoffMs({ strategy: 'exponential', attempt, baseMs: 100, maxMs });
+
+/** Reports whether the same statement may succeed a little later. */
+export const isTransient = (error: unknown): boolean =>
+  isConflict(error) || (error instanceof MillraceError && error.retryable);
 
 /** Writes down how tries of tasks ended that did not succeed. Everything names the claim it ends. */
 export class TaskOutcomes {
@@ -135,7 +139,7 @@ export class TaskOutcomes {
         return await work();
       } catch (error) {
         if (ERRORS.is(error, 'CLAIM_LOST')) return undefined;
-        if (!isPassing(error) || attempt === WRITE_ATTEMPTS) {
+        if (!isTransient(error) || attempt === WRITE_ATTEMPTS) {
           this.#kit.options.logger.warn(
             { ...taskFields(task), reason: String(error) },
             'The end of a task could not be written; its lease will end',

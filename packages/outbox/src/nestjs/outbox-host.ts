@@ -2,7 +2,7 @@ import { type Database, PgliteDatabase } from '@millrace/postgres';
 import { ERRORS } from '../errors.js';
 import { migrateOutbox, requireOutboxMigrated } from '../migrate.js';
 import { Outbox } from '../outbox.js';
-import { quoted } from '../rules/name-problem.js';
+import { quoted } from '../rules/names.js';
 import { dagInvalid } from '../rules/validate-dag.js';
 import type { FoundTask } from './discovery.js';
 import { type CheckedModuleOptions, databaseOf } from './options.js';

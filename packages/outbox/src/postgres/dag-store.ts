@@ -3,7 +3,7 @@ import type { Database, SqlParameter, Tx } from '@millrace/postgres';
 import type { ApplyStore, StoredDag } from '../dags.js';
 import type { DagVersions } from '../registry.js';
 import { definitionText } from '../rules/definition-text.js';
-import { handlerName } from '../rules/handler-name.js';
+import { handlerName } from '../rules/names.js';
 import { countsAnyEnd, isWide } from '../rules/task-counts.js';
 import { dagInvalid, type ValidDag, type ValidTask } from '../rules/validate-dag.js';
 import type { Statements } from './statements.js';

@@ -1,7 +1,6 @@
 import type { DagData, DagTaskData, TaskDefinition } from '../define-dag.js';
 import type { TaskMode } from '../model.js';
-import { handlerName } from './handler-name.js';
-import { dagNameProblem, quoted, shown } from './name-problem.js';
+import { dagNameProblem, handlerName, quoted, shown } from './names.js';
 import { TASK_DEFAULTS } from './task-settings.js';
 import { dagInvalid, didYouMean, requireTaskCount, type ValidDag, validateDag } from './validate-dag.js';
 

@@ -2,7 +2,7 @@ import { MillraceError, nearestKey } from '@millrace/foundation';
 import type { DagDefinition, TaskDefinition } from '../define-dag.js';
 import { ERRORS } from '../errors.js';
 import { orderOf } from './dag-order.js';
-import { dagNameProblem, quoted, shown, taskKeyProblem } from './name-problem.js';
+import { dagNameProblem, quoted, shown, taskKeyProblem } from './names.js';
 import { type JoinName, joinName, neededParents } from './task-counts.js';
 import { type TaskSettings, taskSettings } from './task-settings.js';
 

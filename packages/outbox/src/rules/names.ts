@@ -1,6 +1,5 @@
 import { printable } from '@millrace/foundation';
 
-/** The longest name of a DAG, and the longest key of a task. */
 const DAG_NAME_LENGTH_MAX = 100;
 const TASK_KEY_LENGTH_MAX = 200;
 
@@ -10,7 +9,7 @@ const SHOWN_CHARACTERS_MAX = 60;
 // With the flag `u` a surrogate is one only where it stands alone. PostgreSQL keeps neither it nor NUL.
 const UNWANTED = /[\p{Cc}\p{Surrogate}]/u;
 
-/** A name for a message: short, in one line, whatever it is. */
+/** Shortens a name for a message and escapes what would break its line. */
 export function shown(name: unknown): string {
   if (typeof name !== 'string') return printable(name);
   const cut = name.length > SHOWN_CHARACTERS_MAX ? `${name.slice(0, SHOWN_CHARACTERS_MAX - 1)}…` : name;
@@ -18,23 +17,17 @@ export function shown(name: unknown): string {
   return UNWANTED.test(cut) ? JSON.stringify(cut).slice(1, -1) : cut;
 }
 
-/** The same in quotes. */
+/** Returns `shown(name)` in quotes. */
 export const quoted = (name: unknown): string => `'${shown(name)}'`;
 
-/**
- * Why a text cannot name a DAG.
- * @returns what it must be, or undefined when it is.
- */
+/** Returns what the name of a DAG must be, or undefined if `name` is that. */
 export const dagNameProblem = (name: unknown): string | undefined =>
   // A dot ends it in `dag.key`, a slash in the address of an API.
   isName(name, DAG_NAME_LENGTH_MAX) && !/[./]/.test(name)
     ? undefined
     : `its name must be 1 to ${DAG_NAME_LENGTH_MAX} characters, without '.', '/' and control characters`;
 
-/**
- * Why a text cannot be the key of a task.
- * @returns what it must be, or undefined when it is.
- */
+/** Returns what the key of a task must be, or undefined if `key` is that. */
 export const taskKeyProblem = (key: unknown): string | undefined =>
   isName(key, TASK_KEY_LENGTH_MAX) && !key.includes('/')
     ? undefined
@@ -42,3 +35,12 @@ export const taskKeyProblem = (key: unknown): string | undefined =>
 
 const isName = (value: unknown, max: number): value is string =>
   typeof value === 'string' && value.length >= 1 && value.length <= max && !UNWANTED.test(value);
+
+/** Names the handler of a task, for all versions of its DAG: `dag.key`. */
+export const handlerName = (dag: string, key: string): string => `${dag}.${key}`;
+
+/** Splits the name of a handler. Returns undefined if it has no dot. */
+export function parseHandlerName(name: string): { readonly dag: string; readonly key: string } | undefined {
+  const dot = name.indexOf('.');
+  return dot < 0 ? undefined : { dag: name.slice(0, dot), key: name.slice(dot + 1) };
+}
