@@ -1,13 +1,14 @@
+import { checkSignal } from './checks.js';
 import { AbortError } from './errors.js';
 
-/** The AbortError for a signal that has aborted: same message everywhere, the signal's reason kept as the cause. */
+/** Makes the AbortError for a signal that has aborted. Its `cause` is the signal's reason. */
 export const abortError = (signal: AbortSignal, errors?: readonly unknown[]): AbortError =>
   new AbortError('The operation was aborted', { cause: signal.reason, errors });
 
-/** Throws when the signal has already aborted, or is none (a controller given in its place is a common slip). */
+/** Throws if the signal has aborted, or is no AbortSignal. */
 export function refuseAborted(signal: AbortSignal | undefined): void {
   if (!signal) return;
-  if (typeof signal.addEventListener !== 'function') throw new TypeError('signal must be an AbortSignal');
+  checkSignal('signal', signal);
   if (signal.aborted) throw abortError(signal);
 }
 
@@ -16,15 +17,15 @@ interface Hub {
   readonly fire: () => void;
 }
 
-// One platform listener per signal however many tasks share it: EventTarget walks its whole listener list on
-// every add and remove, so 100,000 queued tasks under one signal would cost 10^10 steps.
+// All callbacks of a signal share one platform listener: EventTarget walks its whole listener list on every add and
+// remove, so 100,000 queued tasks under one signal would cost 10^10 steps.
 const hubs = new WeakMap<AbortSignal, Hub>();
 
 /**
- * Calls `fn` once when the signal aborts; costs the same however many callbacks the signal has.
+ * Calls `fn` once when the signal aborts. The cost does not grow with the number of callbacks of the signal. What `fn`
+ * throws becomes an uncaught exception; the other callbacks are called all the same.
  * @param signal - one that has not aborted yet.
- * @param fn - what it throws is nobody's to catch, as with any listener; the others are called all the same.
- * @returns a function that takes it back and leaves no listener behind; calling it twice does nothing.
+ * @returns a function that removes the callback and leaves no listener behind. Calling it again does nothing.
  */
 export function onAbort(signal: AbortSignal, fn: () => void): () => void {
   const hub = hubs.get(signal) ?? openHub(signal);
@@ -37,7 +38,7 @@ export function onAbort(signal: AbortSignal, fn: () => void): () => void {
   };
 }
 
-// Apart from `onAbort`: a listener made in there would keep the first callback alive as long as the signal has any.
+// Not inside `onAbort`: a listener made there would keep the first callback alive as long as the signal has any.
 function openHub(signal: AbortSignal): Hub {
   const callbacks = new Set<() => void>();
   const fire = () => {
@@ -57,11 +58,11 @@ function openHub(signal: AbortSignal): Hub {
   return hub;
 }
 
-/** Calls `start` and gives its outcome, or an AbortError as soon as the signal aborts, whichever comes first. */
+/** Calls `start` and returns its outcome, or an AbortError as soon as the signal aborts, whichever comes first. */
 export function abortable<T>(start: () => PromiseLike<T> | T, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     refuseAborted(signal);
-    // Subscribed before the work starts: when the work itself reacts to the signal, ours is the first answer.
+    // Subscribed before the work starts: if the work reacts to the signal too, ours is the error that counts.
     const off = onAbort(signal, () => reject(abortError(signal)));
     new Promise<T>((started) => started(start())).then(resolve, reject).then(off);
   });

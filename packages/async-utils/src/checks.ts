@@ -1,8 +1,20 @@
-import { describe } from './errors.js';
+/** A short text for a value of any kind. Never throws, even if the value's `toString` does. */
+export function describe(value: unknown): string {
+  try {
+    return typeof value === 'string' ? `'${value}'` : String(value);
+  } catch {
+    return typeof value;
+  }
+}
 
-/** Throws a RangeError that names the option, what was expected and what was given. */
+/** Throws a RangeError that names the option, the expected value and the given one. */
 export function refuse(name: string, expected: string, given: unknown, options?: ErrorOptions): never {
   throw new RangeError(`${name} must be ${expected}, got ${describe(given)}`, options);
+}
+
+/** Throws a TypeError with the same text. */
+export function refuseType(name: string, expected: string, given: unknown): never {
+  throw new TypeError(`${name} must be ${expected}, got ${describe(given)}`);
 }
 
 /** A duration: any number of milliseconds from 0 up, Infinity included. */
@@ -22,11 +34,21 @@ export function checkShare(name: string, share: unknown): void {
 
 /** Something that can be called. */
 export function checkFunction(name: string, fn: unknown): void {
-  if (typeof fn !== 'function') throw new TypeError(`${name} must be a function, got ${describe(fn)}`);
+  if (typeof fn !== 'function') refuseType(name, 'a function', fn);
 }
 
-/** An options object: a bare number or a misplaced argument would otherwise be ignored in silence. */
-export function checkOptions(options: unknown): void {
-  if (typeof options !== 'object' || !options)
-    throw new TypeError(`options must be an object, got ${describe(options)}`);
+/** True or false. */
+export function checkBoolean(name: string, value: unknown): void {
+  if (typeof value !== 'boolean') refuseType(name, 'a boolean', value);
+}
+
+/** A signal: passing the controller is a common slip. */
+export function checkSignal(name: string, signal: unknown): void {
+  if (typeof (signal as AbortSignal | null)?.addEventListener !== 'function')
+    refuseType(name, 'an AbortSignal', signal);
+}
+
+/** An options object. Without this check, a bare number or a misplaced argument would be ignored. */
+export function checkOptions(options: unknown, name = 'options'): void {
+  if (typeof options !== 'object' || !options) refuseType(name, 'an object', options);
 }

@@ -1,9 +1,6 @@
-/**
- * What an observer can be told; each function here takes the hooks that apply to it.
- * A hook that throws or rejects never changes the result.
- */
+/** Observers of a call. Each function takes the hooks that apply to it. A hook that throws never changes the result. */
 export interface AsyncHooks {
-  /** A try failed and another will follow after `delayMs`. */
+  /** An attempt failed, and the next one follows after `delayMs`. */
   onRetry?: ((event: { attempt: number; error: unknown; delayMs: number }) => void) | undefined;
   /** The time was up. */
   onTimeout?: ((event: { ms: number }) => void) | undefined;
@@ -15,19 +12,19 @@ export interface AsyncHooks {
 
 const ignore = () => {};
 
-/** Takes the rejection of work whose outcome nobody waits for any more, so that it never counts as unhandled. */
+/** Handles the rejection of abandoned work, so that it is never reported as unhandled. */
 export function silence(work: unknown): void {
   (work as PromiseLike<unknown> | undefined)?.then?.(ignore, ignore);
 }
 
-/** Calls a hook, if there is one, and keeps its failure away from the result. */
+/** Calls a hook, if there is one, and ignores its failure. */
 export function tell<E>(hook: ((event: E) => unknown) | undefined, event: E): void {
   try {
     silence(hook?.(event));
   } catch {}
 }
 
-/** Runs `work` and reports its end to `onSuccess` or `onError`; costs nothing when neither is set. */
+/** Runs `work` and reports its end to `onSuccess` or `onError`. Costs nothing if neither is set. */
 export function observed<T>(hooks: AsyncHooks, attempts: () => number, work: () => Promise<T>): Promise<T> {
   const { onSuccess, onError } = hooks ?? {};
   if (!onSuccess && !onError) return work();

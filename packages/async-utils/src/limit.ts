@@ -1,56 +1,54 @@
 import { abortable, abortError, refuseAborted } from './abort.js';
-import { checkFunction, refuse } from './checks.js';
-import { AbortError, describe } from './errors.js';
+import { checkBoolean, checkFunction, refuse } from './checks.js';
+import { AbortError } from './errors.js';
 import { type AsyncHooks, observed, silence } from './hooks.js';
-import { PRIORITY_MAX } from './priority-queue.js';
-import { Slots } from './slots.js';
+import { PRIORITY_MAX, Slots } from './slots.js';
 
 /** Options of `pLimit` and `limitFunction`. */
 export interface LimitOptions extends Pick<AsyncHooks, 'onSuccess' | 'onError'> {
-  /** How many tasks may run at once: an integer from 1, or Infinity. */
+  /** Maximum number of tasks that run at once: an integer from 1, or Infinity. */
   concurrency: number;
-  /** Priority of tasks that give none, 0 to 10 (5). */
+  /** Priority of tasks without their own, 0 to 10 (5). */
   priority?: number | undefined;
-  /** True makes `clearQueue` reject what waited with an AbortError; else those promises stay pending (false). */
+  /** True makes `clearQueue` reject waiting tasks with an AbortError (false). Otherwise their promises stay pending. */
   rejectOnClear?: boolean | undefined;
 }
 
 /** Options of one task. */
 export interface TaskOptions {
-  /** 0 to 10, larger first (the limit's own, which is 5 by default). */
+  /** 0 to 10, larger first (the priority of the limit). */
   priority?: number | undefined;
-  /** Takes a waiting task out of the queue; frees the caller of a running one. */
+  /** Removes a waiting task from the queue; frees the caller of a running one. */
   signal?: AbortSignal | undefined;
 }
 
-/** Runs functions under one limit; made by `pLimit`. */
+/** Runs functions under one limit. Made by `pLimit`. */
 export interface LimitFunction {
-  /** Runs `fn(...args)` as soon as a slot is free and gives its outcome. */
+  /** Runs `fn(...args)` as soon as a slot is free, and returns its outcome. */
   <A extends unknown[], T>(fn: (...args: A) => PromiseLike<T> | T, ...args: A): Promise<T>;
   /** The same with a priority and a signal, which is passed on to `fn`. */
   run<T>(fn: (signal: AbortSignal | undefined) => PromiseLike<T> | T, options?: TaskOptions): Promise<T>;
-  /** Runs `fn(item, index)` for all items under the limit; results in order, the first failure rejects. */
+  /** Runs `fn(item, index)` for all items under the limit. Results are in order; the first failure rejects. */
   map<I, T>(
     items: Iterable<I>,
     fn: (item: I, index: number) => PromiseLike<T> | T,
     options?: TaskOptions,
   ): Promise<T[]>;
-  /** Drops everything that waits; what runs goes on. */
+  /** Drops all waiting tasks. Running ones go on. */
   clearQueue(): void;
-  /** Resolves when nothing runs and nothing waits. */
+  /** Resolves when no task runs or waits. */
   onIdle(): Promise<void>;
-  /** How many tasks run; a task whose caller aborted counts until it has really ended. */
+  /** Number of running tasks. A task whose caller aborted counts until it has ended. */
   readonly activeCount: number;
-  /** How many tasks wait. */
+  /** Number of waiting tasks. */
   readonly pendingCount: number;
-  /** The limit; setting it higher starts what now fits, lower lets the running ones finish. */
+  /** The limit. Raising it starts the waiting tasks that now fit; lowering it lets the running ones finish. */
   concurrency: number;
 }
 
 /**
- * Makes a function that runs at most `concurrency` tasks at once.
- * @returns a LimitFunction; p-limit 7 users change only the import.
- * @throws TypeError for a concurrency that is not an integer from 1 or Infinity, RangeError for a bad priority.
+ * Makes a function that runs at most `concurrency` tasks at once. Users of p-limit 7 change only the import.
+ * @throws TypeError for a concurrency that is not an integer from 1 or Infinity, RangeError for an invalid priority.
  */
 export function pLimit(options: number | LimitOptions): LimitFunction {
   const settings: LimitOptions =
@@ -58,8 +56,7 @@ export function pLimit(options: number | LimitOptions): LimitFunction {
   const { priority: usualPriority = 5, rejectOnClear = false, onSuccess, onError } = settings;
   const slots = new Slots(settings.concurrency);
   checkPriority(usualPriority);
-  if (typeof rejectOnClear !== 'boolean')
-    throw new TypeError(`rejectOnClear must be a boolean, got ${describe(rejectOnClear)}`);
+  checkBoolean('rejectOnClear', rejectOnClear);
   const hooks = onSuccess || onError ? { onSuccess, onError } : undefined;
 
   const limit = <A extends unknown[], T>(fn: (...args: A) => PromiseLike<T> | T, ...args: A) =>
@@ -94,12 +91,10 @@ export function pLimit(options: number | LimitOptions): LimitFunction {
   }) as LimitFunction;
 }
 
-type Hooks = Pick<AsyncHooks, 'onSuccess' | 'onError'> | undefined;
-
-/** The fast path of every task; `ownsSlot` when the caller has already waited for one. */
+/** The fast path of every task. `ownsSlot` is true if the caller has already waited for a slot. */
 async function perform<A extends unknown[], T>(
   slots: Slots,
-  hooks: Hooks,
+  hooks: AsyncHooks | undefined,
   fn: (...args: A) => PromiseLike<T> | T,
   args: A,
   priority: number,
@@ -117,10 +112,10 @@ async function perform<A extends unknown[], T>(
   }
 }
 
-/** An abort frees the caller at once; the slot stays taken until the work has really ended. */
+/** Runs a task whose caller may abort. This frees the caller at once; the slot stays taken until the work has ended. */
 async function performUnder<T>(
   slots: Slots,
-  hooks: Hooks,
+  hooks: AsyncHooks | undefined,
   signal: AbortSignal,
   fn: (signal: AbortSignal) => PromiseLike<T> | T,
   priority: number,
@@ -139,26 +134,24 @@ async function performUnder<T>(
 async function mapped<I, T>(
   items: Iterable<I>,
   signal: AbortSignal | undefined,
-  task: (item: I, index: number) => Promise<T>,
+  start: (item: I, index: number) => Promise<T>,
 ): Promise<T[]> {
   refuseAborted(signal);
   const tasks: Promise<T>[] = [];
   try {
     let index = 0;
-    for (const item of items) tasks.push(task(item, index++));
+    for (const item of items) tasks.push(start(item, index++));
   } catch (error) {
-    // The items themselves failed: what was already accepted still runs, but nobody waits for it.
-    for (const one of tasks) silence(one);
+    // The iterable failed: tasks that were accepted still run, but nothing waits for them.
+    for (const task of tasks) silence(task);
     throw error;
   }
   return Promise.all(tasks);
 }
 
 /**
- * Wraps one function in a limit of its own.
- * @param fn - the function; its `this` and arguments are kept.
- * @returns a function that runs at most `concurrency` calls at once, with `clearQueue`.
- * @throws TypeError or RangeError for bad options, as `pLimit`.
+ * Wraps one function in its own limit. `this` and the arguments are kept.
+ * @throws TypeError or RangeError for invalid options, as `pLimit`.
  */
 export function limitFunction<A extends unknown[], T>(
   fn: (...args: A) => PromiseLike<T> | T,

@@ -5,46 +5,41 @@ import { isAbortError, RetryError } from './errors.js';
 import { type AsyncHooks, observed, tell } from './hooks.js';
 import { wait } from './wait.js';
 
-/** Options of `retry`; every one has a default. */
+/** Options of `retry`. */
 export interface RetryOptions extends Pick<AsyncHooks, 'onRetry' | 'onSuccess' | 'onError'> {
-  /** Tries after the first one (3); 0 means one try. */
+  /** Maximum retries after the first attempt (3). 0 means one attempt. */
   retries?: number | undefined;
-  /** How long to wait between tries (`'exponential'`). An error that carries `retryAfterMs` wins. */
+  /** Delay between attempts (`'exponential'`). An error that carries `retryAfterMs` wins. */
   backoff?: BackoffStrategy | undefined;
   /** Share of each delay that is random, 0 to 1 (0). */
   jitter?: number | undefined;
-  /** False ends the call at once with the original error. */
+  /** Returning false ends the call at once with the original error. */
   shouldRetry?: ((error: unknown, attempt: number) => boolean | PromiseLike<boolean>) | undefined;
   /** Ends the call at once with an AbortError. */
   signal?: AbortSignal | undefined;
 }
 
-/** What each try is given: its number, from 1, and the caller's signal if there is one. */
+/** The argument of each attempt: its number, from 1, and the caller's signal if there is one. */
 export interface RetryContext {
   readonly attempt: number;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Calls `fn` until it succeeds, at most `retries + 1` times, with a growing delay between tries.
- * @param fn - the work; gets the number of the try and the signal.
- * @returns what `fn` returns.
- * @throws RetryError (`RETRY_EXHAUSTED`) when all tries failed; AbortError (`ABORTED`) when the signal aborts; the
- * original error when `shouldRetry` says no or the error is an AbortError; RangeError or TypeError for bad options.
+ * Calls `fn` until it succeeds, at most `retries + 1` times, with a growing delay between attempts.
+ * @throws RetryError (`RETRY_EXHAUSTED`) when all attempts failed; AbortError (`ABORTED`) when the signal aborts; the
+ * original error if `shouldRetry` returns false or the error is an AbortError; RangeError or TypeError for invalid options.
  */
 export function retry<T>(
   fn: (context: RetryContext) => PromiseLike<T> | T,
   options: RetryOptions = {},
 ): Promise<T> {
   const progress = { attempt: 1 };
-  return observed(
-    options,
-    () => progress.attempt,
-    () => tries(fn, options, progress),
-  );
+  const soFar = () => progress.attempt;
+  return observed(options, soFar, () => attempts(fn, options, progress));
 }
 
-async function tries<T>(
+async function attempts<T>(
   fn: (context: RetryContext) => PromiseLike<T> | T,
   options: RetryOptions,
   progress: { attempt: number },
@@ -81,7 +76,7 @@ async function tries<T>(
   }
 }
 
-/** The wait that the failed service itself asked for; it knows better than any formula. */
+/** The delay that the failed service asked for. It knows better than any formula. */
 function askedDelay(error: unknown): number | undefined {
   const ms = (error as { retryAfterMs?: unknown } | null | undefined)?.retryAfterMs;
   return typeof ms === 'number' && ms >= 0 ? ms : undefined;

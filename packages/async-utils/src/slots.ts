@@ -1,10 +1,66 @@
 import { abortError, onAbort } from './abort.js';
-import { describe } from './errors.js';
-import { PriorityQueue, type Waiter } from './priority-queue.js';
+import { refuseType } from './checks.js';
 
-/** So many tasks may run at once; those that do not fit wait in the order of their priority. */
+/** The highest priority. 0 is the lowest. */
+export const PRIORITY_MAX = 10;
+
+/** A task that waits for a slot. */
+interface Waiter {
+  readonly priority: number;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+  /** Removes the task's abort listener, if it has one. */
+  offAbort: (() => void) | undefined;
+  /** The links belong to the queue. */
+  previous: Waiter | undefined;
+  next: Waiter | undefined;
+}
+
+/**
+ * Higher priority first, first in first out within one priority. Eleven linked lists and a bit mask of those that are not
+ * empty: the cost of adding, taking and removing does not grow with the number of waiters.
+ */
+class PriorityQueue {
+  size = 0;
+  #heads: (Waiter | undefined)[] = [];
+  #tails: (Waiter | undefined)[] = [];
+  #filled = 0;
+
+  push(waiter: Waiter): void {
+    const { priority } = waiter;
+    const tail = this.#tails[priority];
+    if (tail) {
+      tail.next = waiter;
+      waiter.previous = tail;
+    } else {
+      this.#heads[priority] = waiter;
+      this.#filled |= 1 << priority;
+    }
+    this.#tails[priority] = waiter;
+    this.size++;
+  }
+
+  shift(): Waiter | undefined {
+    const first = this.#heads[31 - Math.clz32(this.#filled)];
+    if (first) this.remove(first);
+    return first;
+  }
+
+  /** Removes a waiter that is in the queue. */
+  remove(waiter: Waiter): void {
+    const { priority, previous, next } = waiter;
+    if (previous) previous.next = next;
+    else this.#heads[priority] = next;
+    if (next) next.previous = previous;
+    else this.#tails[priority] = previous;
+    if (!previous && !next) this.#filled &= ~(1 << priority);
+    waiter.previous = waiter.next = undefined;
+    this.size--;
+  }
+}
+
+/** The slots of a limit. Tasks that do not fit wait in the order of their priority. */
 export class Slots {
-  /** How many are taken. */
   taken = 0;
   readonly #queue = new PriorityQueue();
   #concurrency: number;
@@ -31,7 +87,7 @@ export class Slots {
     }
   }
 
-  /** Resolves once the task owns a slot, in the caller's async context; `taken` already counts it then. */
+  /** Resolves once the task has a slot, which `taken` counts by then. Undefined if it has one at once. */
   take(priority: number, signal?: AbortSignal): Promise<void> | undefined {
     if (this.taken < this.#concurrency) {
       this.taken++;
@@ -57,7 +113,7 @@ export class Slots {
     });
   }
 
-  /** The slot goes straight to the next waiter: were it given back first, a newcomer could take it in between. */
+  /** Hands the slot to the next waiter. If it were freed first, a newcomer could take it in between. */
   release(): void {
     const next = this.taken <= this.#concurrency ? this.#queue.shift() : undefined;
     if (next) start(next);
@@ -67,7 +123,7 @@ export class Slots {
     }
   }
 
-  /** Sends away who waits; without an error their promises stay pending. */
+  /** Removes all waiters and rejects them with `error`. Without one their promises stay pending. */
   clear(error: Error | undefined): void {
     for (let waiter = this.#queue.shift(); waiter; waiter = this.#queue.shift()) {
       waiter.offAbort?.();
@@ -96,5 +152,5 @@ function start(waiter: Waiter): void {
 function checkConcurrency(concurrency: unknown): number {
   if ((Number.isInteger(concurrency) || concurrency === Infinity) && (concurrency as number) > 0)
     return concurrency as number;
-  throw new TypeError(`concurrency must be an integer ≥ 1 or Infinity, got ${describe(concurrency)}`);
+  return refuseType('concurrency', 'an integer ≥ 1 or Infinity', concurrency);
 }

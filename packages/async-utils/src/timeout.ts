@@ -1,41 +1,37 @@
 import { abortError, onAbort, refuseAborted } from './abort.js';
-import { checkMs } from './checks.js';
-import { describe, TimeoutError } from './errors.js';
+import { checkMs, refuseType } from './checks.js';
+import { TimeoutError } from './errors.js';
 import { type AsyncHooks, observed, silence, tell } from './hooks.js';
-import { startTimer } from './timer.js';
+import { startTimer } from './wait.js';
 
 /** Options of `timeout`. */
 export interface TimeoutOptions<F = never> extends Pick<AsyncHooks, 'onTimeout' | 'onSuccess' | 'onError'> {
-  /** The time limit; 0 gives up at once without calling the function, Infinity never does. */
+  /** Time limit. 0 gives up at once without calling the function, Infinity never does. */
   ms: number;
   /** Result in place of an error when the time is up: a value, or a function that makes one. `undefined` is a value. */
   fallback?: F | (() => F | PromiseLike<F>);
-  /** An error, or a function that makes one, in place of TimeoutError. */
+  /** Error in place of TimeoutError, or a function that makes one. */
   error?: Error | (() => Error) | undefined;
-  /** Runs once when the time is up, before the result is given; may be async. */
+  /** Called once when the time is up, before the result is returned. May be async. */
   cleanup?: (() => unknown) | undefined;
   /** Ends the wait at once with an AbortError. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Gives the outcome of `input`, unless it takes longer than `ms`.
- * @param input - a promise, or a function; the function's signal aborts when the time is up or the caller aborts.
- * @param limit - milliseconds, or TimeoutOptions.
- * @returns the result of `input`, or the fallback.
+ * Returns the outcome of `input`, or the fallback if it takes longer than `ms`.
+ * @param input - a promise, or a function. The function's signal aborts when the time is up or the caller aborts.
+ * @param limit - milliseconds, or options.
  * @throws TimeoutError (`TIMEOUT`) or the configured error when the time is up; AbortError (`ABORTED`) when the signal
- * aborts; what `input` rejects with; RangeError or TypeError for bad options.
+ * aborts; RangeError or TypeError for invalid options.
  */
 export function timeout<T, F = never>(
   input: PromiseLike<T> | ((signal: AbortSignal) => PromiseLike<T> | T),
   limit: number | TimeoutOptions<F>,
 ): Promise<T | F> {
   const options: TimeoutOptions<F> = typeof limit === 'object' && limit ? limit : { ms: limit as number };
-  return observed(
-    options,
-    () => 1,
-    () => new Promise((resolve, reject) => race(input, options, resolve, reject)),
-  );
+  const work = () => new Promise<T | F>((resolve, reject) => race(input, options, resolve, reject));
+  return observed(options, () => 1, work);
 }
 
 function race<T, F>(
@@ -46,8 +42,7 @@ function race<T, F>(
 ): void {
   const { ms, signal } = options;
   const isFunction = typeof input === 'function';
-  if (!isFunction && typeof input?.then !== 'function')
-    throw new TypeError(`input must be a promise or a function, got ${describe(input)}`);
+  if (!isFunction && typeof input?.then !== 'function') refuseType('input', 'a promise or a function', input);
   try {
     checkMs('ms', ms);
     refuseAborted(signal);
@@ -87,21 +82,17 @@ function race<T, F>(
   const work = isFunction
     ? new Promise<T>((started) => started(input((controller as AbortController).signal)))
     : Promise.resolve(input);
-  work.then(
-    (value) => {
+  const inTime =
+    <V>(settle: (outcome: V) => void) =>
+    (outcome: V) => {
       if (!open) return;
       close();
-      resolve(value);
-    },
-    (error: unknown) => {
-      if (!open) return;
-      close();
-      reject(error);
-    },
-  );
+      settle(outcome);
+    };
+  work.then(inTime(resolve), inTime(reject));
 }
 
-/** The time is up: tell, clean up, and give the fallback or fail. */
+/** Reports the timeout, cleans up, and returns the fallback or throws. */
 async function giveUp<F>(options: TimeoutOptions<F>, timedOut: TimeoutError): Promise<F> {
   const { ms, fallback, cleanup } = options;
   tell(options.onTimeout, { ms });

@@ -1,32 +1,41 @@
 import { abortable, abortError, onAbort, refuseAborted } from './abort.js';
 import { checkCount, checkFunction, checkMs, checkOptions } from './checks.js';
 import { TimeoutError } from './errors.js';
-import { startTimer } from './timer.js';
+
+// The platform fires a longer timer after 1 ms instead of waiting.
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+/** `setTimeout` for any duration, Infinity included. `clearTimeout` clears it. */
+export function startTimer(fn: () => void, ms: number): NodeJS.Timeout {
+  if (ms <= TIMER_MAX_MS) return setTimeout(fn, ms);
+  let turns = Math.ceil(ms / TIMER_MAX_MS);
+  const timer = setTimeout(
+    () => (--turns > 0 ? timer.refresh() : fn()),
+    turns === Infinity ? TIMER_MAX_MS : ms / turns,
+  );
+  return timer;
+}
 
 /** Options of `wait`. */
 export interface WaitOptions<T = undefined> {
   /** Ends the wait at once with an AbortError. */
   signal?: AbortSignal | undefined;
-  /** What the wait resolves with. */
+  /** Result of the wait. */
   value?: T | undefined;
   /** True lets the process exit while waiting (false). */
   unref?: boolean | undefined;
 }
 
 /** Options of `waitUntil`. */
-export interface WaitUntilOptions {
+export interface WaitUntilOptions extends Pick<WaitOptions, 'signal'> {
   /** Time from the end of one check to the next (50). */
   intervalMs?: number | undefined;
-  /** How long to go on (for ever). */
+  /** Time limit (none). */
   timeoutMs?: number | undefined;
-  /** Ends the wait at once with an AbortError. */
-  signal?: AbortSignal | undefined;
 }
 
 /**
- * Resolves after `ms`; with 0 in a microtask, never synchronously.
- * @param ms - 0 or more; Infinity waits until the signal aborts.
- * @returns `options.value`.
+ * Resolves with `options.value` after `ms`: with 0 in a microtask, never synchronously, with Infinity never.
  * @throws AbortError (`ABORTED`) when the signal aborts; RangeError for a negative or missing time.
  */
 export function wait<T = undefined>(ms: number, options: WaitOptions<T> = {}): Promise<T> {
@@ -55,11 +64,10 @@ export function wait<T = undefined>(ms: number, options: WaitOptions<T> = {}): P
 }
 
 /**
- * Calls `condition` at once and then every `intervalMs` until it gives something truthy.
- * @param condition - may be async; the next check starts after the last has ended.
- * @returns the truthy value.
- * @throws TimeoutError (`TIMEOUT`) after `timeoutMs`; AbortError (`ABORTED`) when the signal aborts; what `condition`
- * throws; RangeError or TypeError for bad options.
+ * Calls `condition` at once and then every `intervalMs` until it returns a truthy value, which is the result. The next
+ * check starts after the last one has ended.
+ * @throws TimeoutError (`TIMEOUT`) after `timeoutMs`; AbortError (`ABORTED`) when the signal aborts; an error of
+ * `condition`; RangeError or TypeError for invalid options.
  */
 export function waitUntil<T>(
   condition: () => T | PromiseLike<T>,
@@ -102,19 +110,15 @@ export function waitUntil<T>(
 }
 
 /**
- * Calls `callback(0)`, `callback(1)` … `count` times with `ms` between the calls and none after the last.
- * @param count - how many calls.
- * @param ms - the pause from the end of one call to the start of the next.
- * @param callback - awaited when async.
- * @param options - `signal` ends the series at once with an AbortError.
- * @returns what the callbacks gave, in order.
- * @throws AbortError (`ABORTED`) when the signal aborts; what a callback throws; RangeError or TypeError for bad input.
+ * Calls `callback(0)`, `callback(1)` … `count` times, with `ms` from the end of one call to the start of the next.
+ * @returns the results of the callbacks, in order.
+ * @throws AbortError (`ABORTED`) when the signal aborts; an error of a callback; RangeError or TypeError for invalid input.
  */
 export async function waitFor<T>(
   count: number,
   ms: number,
   callback: (index: number) => T | PromiseLike<T>,
-  options: { signal?: AbortSignal | undefined } = {},
+  options: Pick<WaitOptions, 'signal'> = {},
 ): Promise<T[]> {
   checkOptions(options);
   const { signal } = options;

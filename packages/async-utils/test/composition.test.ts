@@ -183,7 +183,9 @@ describe('a signal everywhere', () => {
     for (const [name, call] of callsOf(new AbortController() as unknown as AbortSignal, fn)) {
       const { error } = await outcome(call());
       expect(error, name).toBeInstanceOf(TypeError);
-      expect((error as Error).message, name).toBe('signal must be an AbortSignal');
+      expect((error as Error).message, name).toBe(
+        'signal must be an AbortSignal, got [object AbortController]',
+      );
       expectNothingLeft();
     }
     expect(fn).not.toHaveBeenCalled();

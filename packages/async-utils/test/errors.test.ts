@@ -53,7 +53,7 @@ describe('errors', () => {
         throw new Error('no');
       },
     };
-    expect(new RetryError([hostile]).message).toBe('All 1 tries failed; the last with: object');
+    expect(new RetryError([hostile]).message).toBe('All 1 attempts failed; the last with: object');
     expect(new RetryError([Symbol('s')]).message).toContain('Symbol(s)');
     expect(new RetryError([Object.create(null)]).cause).toBeDefined();
   });

@@ -203,7 +203,7 @@ describe('errors', () => {
       errors,
       cause: undefined,
     });
-    expect((error as Error).message).toBe('All 4 tries failed; the last with: undefined');
+    expect((error as Error).message).toBe('All 4 attempts failed; the last with: undefined');
   });
 
   it('async-utils FR-024: the cause is the very object that was thrown', async () => {

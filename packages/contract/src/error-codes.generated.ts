@@ -110,7 +110,7 @@ export const ERROR_CODES = {
   REQUEST_INVALID: {"status":400,"message":"The request cannot be taken: {problems}"},
   RESULT_INVALID: {"status":500,"message":"The result of {handler} must be {expected}, got {given}"},
   RESULT_PENDING: {"status":409,"message":"Group {group} has no result yet: it is {status}"},
-  RETRY_EXHAUSTED: {"status":500,"message":"All {attempts} tries failed; the last with: {reason}"},
+  RETRY_EXHAUSTED: {"status":500,"message":"All {attempts} attempts failed; the last with: {reason}"},
   ROUTE_INVALID: {"status":500,"message":"Route {route} cannot be used: {reason}"},
   ROUTE_NOT_FOUND: {"status":404,"message":"There is no route {route}; known: {known}"},
   SCHEDULE_INVALID: {"status":422,"message":"Schedule '{schedule}' cannot be used: {reason}"},

@@ -4,7 +4,7 @@ import { abortable, onAbort } from '../abort.js';
 import { type AsyncHooks, observed, tell } from '../hooks.js';
 import { type LimitFunction, pLimit, type TaskOptions } from '../limit.js';
 import { type RetryOptions, retry } from '../retry.js';
-import { type TimeoutOptions, timeout } from '../timeout.js';
+import { timeout } from '../timeout.js';
 import {
   type AsyncUtilsConfig,
   type CallSite,
@@ -25,13 +25,6 @@ export interface Plan {
   limit?: MethodLimitOptions;
   /** True if a class has a limit in which the method takes part. */
   shared?: boolean;
-}
-
-/** The layers of one call, outermost first. */
-interface Layers {
-  readonly limit: (MethodLimitOptions & { concurrency: number; key: object }) | undefined;
-  readonly retry: RetryOptions | undefined;
-  readonly timeout: TimeoutOptions<unknown> | undefined;
 }
 
 /** The settings of an instance's application, and the limits of its methods. */
@@ -61,12 +54,8 @@ function classLimitOf(self: unknown): MethodLimitOptions | undefined {
   return at ? classLimits.get(at) : undefined;
 }
 
-/** One attempt of a decorated method. */
-interface Attempt {
-  signal: AbortSignal | undefined;
-}
-
-const attempts = new AsyncLocalStorage<Attempt>();
+/** The attempt of a decorated method that runs. */
+const attempts = new AsyncLocalStorage<{ signal: AbortSignal | undefined }>();
 
 /**
  * Returns the signal of the current attempt of the decorated method that runs. It aborts when the attempt times out or
@@ -95,7 +84,7 @@ export async function call(plan: Plan, self: unknown, args: unknown[]): Promise<
   let running: Promise<unknown> | undefined;
 
   const run = (signal: AbortSignal | undefined) => {
-    const scope: Attempt = { signal: signal ?? attempts.getStore()?.signal };
+    const scope = { signal: signal ?? attempts.getStore()?.signal };
     const work = attempts.run(scope, async () => plan.method.apply(self, args));
     const end = () => {
       if (running === work) running = undefined;
@@ -152,10 +141,11 @@ export async function call(plan: Plan, self: unknown, args: unknown[]): Promise<
 }
 
 /**
- * Merges the options of every layer with the settings of the application. `self` is the instance or its prototype.
+ * The options of each layer, outermost first, merged with the settings of the application. A layer that no decorator sets
+ * is undefined. `self` is the instance or its prototype.
  * @throws TypeError if a time limit or a concurrency is missing.
  */
-export function layersOf(plan: Plan, settings: AsyncUtilsConfig, self: unknown): Layers {
+export function layersOf(plan: Plan, settings: AsyncUtilsConfig, self: unknown) {
   const shared = plan.shared ? classLimitOf(self) : undefined;
   const limit = (plan.limit || shared) && merge(settings.limit, shared, plan.limit);
   const time = plan.timeout && merge(settings.timeout, plan.timeout);
@@ -216,18 +206,17 @@ export const both =
  * Makes a signal that aborts with the first of two. AbortSignal.any would be shorter, but on Node 20 its signals live as
  * long as their sources, and this makes one per call.
  */
-function eitherOf(one: AbortSignal | undefined, other: AbortSignal | undefined) {
+export function eitherOf(one: AbortSignal | undefined, other: AbortSignal | undefined) {
   if (!one || !other || one === other) return { signal: one ?? other, release: () => {} };
   const controller = new AbortController();
-  const [offOne, offOther] = [one, other].map((signal) => {
+  const offs = [one, other].map((signal) => {
     const follow = () => controller.abort(signal.reason);
     if (!signal.aborted) return onAbort(signal, follow);
     follow();
     return undefined;
   });
   const release = () => {
-    offOne?.();
-    offOther?.();
+    for (const off of offs) off?.();
   };
   return { signal: controller.signal, release };
 }

@@ -1,8 +1,13 @@
 import { silence } from '../hooks.js';
 import type { RetryOptions } from '../retry.js';
 import { call, classLimits, type Method, type Plan } from './call.js';
-import type { MethodLimitOptions, MethodTimeoutOptions } from './options.js';
-import { checkLimit, checkRetry, checkTimeout } from './validation.js';
+import {
+  checkLimit,
+  checkRetry,
+  checkTimeout,
+  type MethodLimitOptions,
+  type MethodTimeoutOptions,
+} from './options.js';
 
 /** A decorator for methods that return promises, under standard and under legacy (`experimentalDecorators`) rules. */
 export interface AsyncMethodDecorator {

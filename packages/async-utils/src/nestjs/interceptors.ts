@@ -13,16 +13,17 @@ import { isRetryError, TimeoutError } from '../errors.js';
 import { type AsyncHooks, observed } from '../hooks.js';
 import { type RetryOptions, retry } from '../retry.js';
 import { timeout } from '../timeout.js';
-import { both, hooksAt, refuseMissing } from './call.js';
+import { both, eitherOf, hooksAt, refuseMissing } from './call.js';
 import { planOf } from './decorators.js';
 import {
   ASYNC_UTILS_CONFIG,
   type AsyncUtilsConfig,
   type CallSite,
+  checkRetry,
+  checkTimeout,
   type MethodTimeoutOptions,
   merge,
 } from './options.js';
-import { checkRetry, checkTimeout } from './validation.js';
 
 /**
  * Runs a request handler again when it fails, as `retry` does. For handlers that may run more than once only.
@@ -110,11 +111,9 @@ export class TimeoutInterceptor implements NestInterceptor {
       options.ms ??
       refuseMissing('TimeoutInterceptor', handlerSite(context), 'timeout', 'ms', 'new TimeoutInterceptor');
     const hooks = requestHooks(config, context);
-    const error = () => {
-      // NestJS 10 forgets its default description when there are options.
-      const description = 'Request Timeout';
-      return new RequestTimeoutException(undefined, { cause: new TimeoutError(ms), description });
-    };
+    // NestJS 10 forgets its default description when there are options.
+    const error = () =>
+      new RequestTimeoutException(undefined, { cause: new TimeoutError(ms), description: 'Request Timeout' });
     return respond(next, options.signal, hooks, async ({ signal, subscriber, forward }) => {
       let late = false;
       let whole: Promise<void> | undefined;
@@ -182,10 +181,7 @@ function respond(
 ): Observable<unknown> {
   return new Observable((subscriber) => {
     const controller = new AbortController();
-    const { signal } = controller;
-    const follow = () => controller.abort(outer?.reason);
-    if (outer?.aborted) follow();
-    const off = outer && onAbort(outer, follow);
+    const { signal = controller.signal, release } = eitherOf(controller.signal, outer);
     let attempts = 0;
     const forward = (sink: (value: unknown) => void) => {
       attempts++;
@@ -200,8 +196,8 @@ function respond(
       (error: unknown) => subscriber.error(error),
     );
     return () => {
-      off?.();
       controller.abort();
+      release();
     };
   });
 }

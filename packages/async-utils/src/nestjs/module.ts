@@ -8,15 +8,20 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 import { layersOf, stateOf } from './call.js';
 import { impersonate, methodsOf, planOf } from './decorators.js';
-import { ASYNC_UTILS_CONFIG, type AsyncUtilsAsyncOptions, type AsyncUtilsConfig } from './options.js';
-import { checkConfig } from './validation.js';
+import {
+  ASYNC_UTILS_CONFIG,
+  type AsyncUtilsAsyncOptions,
+  type AsyncUtilsConfig,
+  checkConfig,
+} from './options.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<AsyncUtilsConfig>()
   .setClassMethodName('forRoot')
   .setFactoryMethodName('createAsyncUtilsConfig')
   .build();
 
-const CHECKED = { provide: ASYNC_UTILS_CONFIG, inject: [MODULE_OPTIONS_TOKEN], useFactory: checkConfig };
+const check = (config: unknown) => checkConfig('AsyncUtilsModule', config);
+const CHECKED = { provide: ASYNC_UTILS_CONFIG, inject: [MODULE_OPTIONS_TOKEN], useFactory: check };
 
 /**
  * Gives one application its settings for the decorators and interceptors. Import it once, in the root module.
@@ -44,7 +49,7 @@ export class AsyncUtilsModule implements OnModuleInit {
 
   /** Defines the global module with settings known now. @throws TypeError or RangeError for invalid settings. */
   static forRoot(config: AsyncUtilsConfig = {}): DynamicModule {
-    return complete(ConfigurableModuleClass.forRoot(checkConfig(config)));
+    return complete(ConfigurableModuleClass.forRoot(check(config)));
   }
 
   /**
