@@ -5,18 +5,18 @@ import { join, relative } from 'node:path';
 import { root, runOrExit, tool } from './command.mjs';
 
 const DASHBOARD = 'apps/dashboard';
-/** What the page is made of: its own files, the part of the contract that it bundles, and the libraries. */
+/** The inputs of the page: its own files, the part of the contract that it bundles, and the libraries. */
 const FOLDERS = [`${DASHBOARD}/src`, 'packages/contract/src'];
 const FILES = [
   ...['index.html', 'vite.config.ts', 'package.json'].map((name) => `${DASHBOARD}/${name}`),
   'package-lock.json',
 ];
-/** Where vite.config.ts puts it. */
+/** The output of vite.config.ts. */
 const BUILT = join(root, 'apps/server/page/index.html');
-/** What it was made of when it was last built; not beside it, where it would be shipped. */
+/** The fingerprint of the last build. Beside the page it would be published. */
 const STAMP = join(root, DASHBOARD, '.built');
 
-/** Says whether two builds would give the same page: the same text for the same inputs. */
+/** Returns a text that changes with the inputs of the page. */
 export function pageFingerprint(repository) {
   const filesIn = (folder) =>
     readdirSync(join(repository, folder), { recursive: true, withFileTypes: true })
@@ -32,14 +32,14 @@ export function pageFingerprint(repository) {
   return hash.digest('hex');
 }
 
-/** Builds the page into the server, when anything that it is made of has changed. */
+/** Builds the page into the server if an input has changed. */
 export async function buildPage() {
   const wanted = pageFingerprint(root);
   const isBuilt = existsSync(BUILT) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted;
   if (isBuilt) return;
-  // First: a build that is broken off has already thrown the old page away.
+  // Removed first, because an interrupted build has already deleted the old page.
   rmSync(STAMP, { force: true });
-  // Whatever this shell is used for otherwise, nobody is served React's own debugging.
+  // A NODE_ENV of the shell must not publish React's development build.
   const options = { cwd: join(root, DASHBOARD), env: { NODE_ENV: 'production' } };
   await runOrExit(tool('vite'), ['build', '--logLevel', 'warn'], options);
   writeFileSync(STAMP, wanted);

@@ -3,7 +3,7 @@ import { COMPILER, runOrExit, tool } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 import { makePgliteTemplate } from './make-pglite-template.mjs';
 
-/** Builds every workspace into its `dist`, in dependency order, and the page into the server, only what has changed. */
+/** Builds every changed workspace into its `dist`, and the page into the server. */
 export async function build() {
   await runOrExit(tool('tsc'), ['-b'], { env: COMPILER });
   await buildPage();

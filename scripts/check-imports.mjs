@@ -7,7 +7,7 @@ import { filesBelow, report, sourceFiles, targetOf, walk } from './source-files.
 
 const OURS = '@millrace/';
 
-/** Names that read a clock, set a timer or draw at random, when they stand in an expression. */
+/** Names that read a clock, set a timer or draw a random number in an expression. */
 const BANNED_NAMES = new Set([
   'performance',
   'setTimeout',
@@ -19,13 +19,13 @@ const BANNED_NAMES = new Set([
 const BANNED_MEMBERS = new Set(['Date.now', 'Math.random', 'AbortSignal.timeout', 'process.hrtime']);
 const TYPE_ONLY = /^TS(?!AsExpression|NonNullExpression|SatisfiesExpression|ParameterProperty)/;
 
-/** Imports that point up, sideways or behind a facade, libraries outside their home, impure core code, cycles. */
+/** Finds imports that point up, sideways or behind a facade, libraries outside their home, impure core code and cycles. */
 export function importProblems(files, entries = publicEntries()) {
   const perFile = (file) => [...layerProblems(file), ...facadeProblems(file, entries), ...impurities(file)];
   return [...files.flatMap(perFile), ...fileCycles(files)];
 }
 
-/** Everything that the exports maps of our packages allow to import. */
+/** The names that the exports maps of our packages allow to import. */
 function publicEntries() {
   return new Set(
     ['packages', 'apps']
@@ -36,7 +36,7 @@ function publicEntries() {
   );
 }
 
-/** A package is imported by what it exports, from tests and tools too. */
+/** Also tests and tools import only what a package exports. */
 function facadeProblems(file, entries) {
   const [own] = /^(packages|apps)\/[^/]+\//.exec(file.path) ?? [];
   return file.imports.flatMap(({ from, at }) => {

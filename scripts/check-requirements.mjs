@@ -24,7 +24,7 @@ function rootName(callee) {
   return rootName(callee.object ?? callee.callee ?? callee.tag ?? { type: 'Identifier', name: '' });
 }
 
-/** For every id of every part: the tests that carry it in their names, as `part id`. */
+/** Finds the tests of each id. Their names contain `part id`. */
 export function coverage(parts, tests) {
   return Object.entries(parts).map(([part, { ids, later }]) => ({
     part,
@@ -37,25 +37,25 @@ export function coverage(parts, tests) {
   }));
 }
 
-/** Ids that are due and have no test, and ids put off that have one. */
+/** Finds due ids without a test, and postponed ids that have one. */
 export function requirementProblems(covered, packageExists) {
   return covered.flatMap(({ part, rows, later }) =>
     rows.flatMap(({ id, tests }) => {
       if (tests.length > 0)
-        return later.includes(id) ? [`${part} ${id} has a test: take it out of "later"`] : [];
+        return later.includes(id) ? [`${part} ${id} has a test; remove it from "later"`] : [];
       return packageExists(part) && !later.includes(id)
-        ? [`${part} ${id} has no test that carries its id`]
+        ? [`${part} ${id} has no test with its id; name one '${part} ${id}: …'`]
         : [];
     }),
   );
 }
 
-/** The document: id → tests, of the parts that exist. */
+/** Writes the document that lists the tests of each id of the existing parts. */
 export function requirementsDocument(covered, packageExists) {
   const lines = [
-    '# Requirements and the tests that show them',
+    '# Requirements and their tests',
     '',
-    'What each part was built to do, by an id that tests bear in their names. Written by `npm run docs`; checked by `npm test`.',
+    'The requirements of each part. The names of their tests contain the id. Written by `npm run docs`, checked by `npm test`.',
   ];
   for (const { part, rows } of covered) {
     if (!packageExists(part)) continue;

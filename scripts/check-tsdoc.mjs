@@ -1,31 +1,21 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
-import { root } from './command.mjs';
+import { posix } from 'node:path';
+import { manifestOf, published, SOURCE_CONDITION } from './pack-packages.mjs';
 import { report, sourceFiles } from './source-files.mjs';
 
 /** The source files behind the exports map of every published package. */
-export function entryPoints() {
-  const folders = ['packages', 'apps'].flatMap((place) =>
-    readdirSync(join(root, place)).map((name) => posix.join(place, name)),
+export const entryPoints = () =>
+  published().flatMap((folder) =>
+    Object.values(manifestOf(folder).exports)
+      .flatMap((target) => target[SOURCE_CONDITION] ?? [])
+      .map((target) => posix.join(folder, target)),
   );
-  return folders.flatMap((folder) => {
-    const path = join(root, folder, 'package.json');
-    if (!existsSync(path)) return [];
-    const manifest = JSON.parse(readFileSync(path, 'utf8'));
-    if (manifest.private) return [];
-    return Object.values(manifest.exports)
-      .map((target) => target['@millrace/source'])
-      .filter(Boolean)
-      .map((target) => posix.join(folder, target));
-  });
-}
 
-/** Finds exported names without a doc comment, and index files without a module comment. Names that no exports map reaches need none. */
+/** Finds entry points without a module comment, and names that they export without a doc comment. */
 export function tsdocProblems(files, entries) {
   const byPath = new Map(files.map((file) => [file.path, file]));
   return entries.flatMap((path) => {
     const entry = byPath.get(path);
-    if (!entry) return [`${path}: named in an exports map, but there is no such file`];
+    if (!entry) return [`${path}: is in an exports map and does not exist`];
     const problems = [];
     const first = entry.comments[0];
     if (!(first?.value.startsWith('*') && entry.text.slice(0, first.start).trim() === '')) {

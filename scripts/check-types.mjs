@@ -3,8 +3,8 @@ import { dirname, join, resolve } from 'node:path';
 import { COMPILER, root, run, tool } from './command.mjs';
 import { filesBelow } from './source-files.mjs';
 
-// `tsc -b` checks what is built; this checks the tests beside it, and reads of the rest what was built: looking at the sources again took
-// twice as long. The project in examples/ has no tests, and options of its own.
+// `tsc -b` checks the sources. This checks the tests against the built declarations: reading the sources again takes twice as long.
+// The project in examples/ has no tests and its own options.
 const configAt = (path) => JSON.parse(readFileSync(path, 'utf8'));
 const built = configAt(join(root, 'tsconfig.json'))
   .references.map(({ path }) => ({ path: join(root, path) }))
@@ -15,14 +15,11 @@ const configs = ['packages', 'apps', 'bench', 'chaos', 'scripts', 'examples']
   .flatMap(filesBelow)
   .filter((path) => path.endsWith('/tsconfig.json') && path !== 'examples/campaign-app/tsconfig.json');
 
-/**
- * One program for all projects of the same options: each would read what all packages below its own have built again, which took five
- * times as long.
- */
+/** One program for all projects with the same options. One program for each takes five times as long. */
 const groups = new Map();
 for (const path of configs) {
   const { extends: base, include, exclude = [], ...rest } = configAt(path);
-  // Where nothing is decorated it makes no difference.
+  // Makes no difference without decorators.
   const compilerOptions = { experimentalDecorators: true, ...rest.compilerOptions };
   const absolute = (places) => places.map((place) => resolve(root, dirname(path), place));
   const key = JSON.stringify(compilerOptions);

@@ -9,14 +9,11 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The path of an installed command-line tool. */
 export const tool = (name) => join(root, 'node_modules', '.bin', name);
 
-/**
- * The environment of TypeScript. It is written in Go and ends before its garbage needs to be collected: up to 2 GB of it a build takes an eighth, a check a
- * quarter less CPU.
- */
+/** The environment of TypeScript, which is written in Go. Without garbage collection up to 2 GB a build takes 12 % less CPU, a check 25 %. */
 export const COMPILER = { GOGC: 'off', GOMEMLIMIT: '2GiB' };
 
 /**
- * Runs a command to its end. `live` passes its output through as it comes; otherwise it is collected.
+ * Runs a command to its end. `live` passes its output through. Otherwise it is returned.
  * @returns {Promise<{ code: number, output: string }>}
  */
 export function run(command, args, { live = false, env, cwd = root } = {}) {
@@ -39,7 +36,7 @@ export function run(command, args, { live = false, env, cwd = root } = {}) {
   });
 }
 
-/** Runs a command and ends this program with its exit code when it fails. */
+/** Runs a command. If it fails, prints its output and ends this program with its exit code. */
 export async function runOrExit(command, args, options) {
   const { code, output } = await run(command, args, options);
   if (code === 0) return;

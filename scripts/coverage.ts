@@ -9,7 +9,7 @@ const DONE = 'VITEST_COVERAGE_DONE';
 const FILES = 'VITEST_COVERAGE_FILES';
 const WORKERS = 'VITEST_COVERAGE_WORKERS';
 
-/** Tells workers that start later how many test files there are, how many run at once, and the file that grows by a byte with each that is done. */
+/** Passes to later workers the number of test files, the number of workers, and the path of a file that grows by a byte with each finished test file. */
 export function expectFiles(files: number, workers: number): void {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-coverage-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -21,8 +21,8 @@ export function expectFiles(files: number, workers: number): void {
 }
 
 /**
- * Vitest's V8 coverage, taken once from each worker instead of after each of its files. V8 counts on in between; taking and adding up 400 times what it
- * counted took 20 s of CPU. A worker does not know its last file, but when that is done at most one file of each other worker is left.
+ * Vitest's V8 coverage, taken once from each worker instead of after each test file: 400 reports took 20 s of CPU. V8 keeps counting in between.
+ * A worker does not know which file is its last, but after that file each other worker has at most one left.
  */
 const provider: CoverageProviderModule = {
   ...v8,

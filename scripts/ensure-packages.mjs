@@ -6,7 +6,7 @@ import { root, run } from './command.mjs';
 
 const MINIMUM_NODE = [20, 19];
 
-/** Refuses a Node that is too old, with a message that says which one is needed. */
+/** Refuses a Node that is too old. */
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major > MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor >= MINIMUM_NODE[1])) return;
@@ -25,7 +25,7 @@ export async function install(execute = npm) {
   return clean.code === 0 ? clean : execute('install', '--no-save');
 }
 
-/** Installs the npm packages when they are missing or the lockfile has changed since they were installed. */
+/** Installs the npm packages if they are missing or the lockfile has changed. */
 export async function ensurePackages() {
   checkNode();
   const lockHash = createHash('sha256')

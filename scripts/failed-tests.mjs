@@ -1,12 +1,12 @@
 // Plain Node: `npm test` uses it.
 
 const LINES_MAX = 12;
-/** The colours of a terminal, which a file of the output does not have. */
+/** The colours of a terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: an escape sequence begins with one.
 const COLOURS = /\u001b\[\d+m/g;
 
 /**
- * What failed in a report of Vitest's JSON reporter: a text for each test, and for each file that could not be run.
+ * Lists the failed tests and the files that could not run in a report of Vitest's JSON reporter.
  * @param {{ testResults: { name: string, message: string, assertionResults: { fullName: string, status: string, failureMessages?: string[] | null }[] }[] }} report
  * @returns {string[]}
  */

@@ -1,6 +1,6 @@
 /**
- * Which of our packages the source of a package may import. Imports point down only; what is not listed is refused.
- * `rooms` holds what is allowed in one folder of `src` and nowhere else, `typesOnly` what may be imported for its types, and whose code may not.
+ * The packages of ours that the source of each package may import. `rooms` adds packages for one folder of `src`, `typesOnly` allows only the types of a
+ * package.
  */
 export const LAYERS = {
   'packages/async-utils': { may: [] },
@@ -40,7 +40,7 @@ export const LAYERS = {
       'contract',
     ],
   },
-  // One value of the schemas would bring zod along, which is as large as the rest of the page.
+  // One value of the schemas would add zod, which is as large as the rest of the page.
   'apps/dashboard': {
     may: ['contract'],
     typesOnly: /^(zod(\/.*)?|@millrace\/contract(?!\/server-client$)(\/.*)?)$/,
@@ -48,8 +48,8 @@ export const LAYERS = {
 };
 
 /**
- * The order of what stands in each source folder. A file imports from its own step and from the steps before it. A step names folders and files directly in
- * `src`; '.' is all files there that no step names. `index.ts` comes last and may import everything.
+ * The order of each source folder. A file imports from its own step and from the steps before it. A step names folders and files directly in `src`. '.' is
+ * all files there that no step names. `index.ts` comes last and may import everything.
  */
 export const LADDERS = {
   'packages/async-utils/src': '. < nestjs',
@@ -79,13 +79,13 @@ export const LADDERS = {
     '. < bulk < outbox < pglite < orchestrator < rolling < server < soak < children < scenarios < mutants < run',
 };
 
-/** Workspaces that look at the system from outside: they may import every package. */
+/** Workspaces that use the system from outside and may import every package. */
 export const OUTSIDE = ['bench', 'chaos'];
 
 /** A folder or a file of one of these names, anywhere below `src`. */
 const at = (names) => new RegExp(`/src/(.+/)?(${names})(/|\\.ts$)`);
 
-/** Libraries that talk to something outside the process or belong to a framework, and where each may be imported. */
+/** Libraries that do I/O or belong to a framework, and the places that may import each. */
 export const LIBRARY_HOMES = [
   { libraries: /^ioredis$/, homes: [/^packages\/redis\//, /^packages\/testkit\//, at('redis')] },
   {
@@ -111,7 +111,7 @@ export const LIBRARY_HOMES = [
   },
 ];
 
-/** Source that must take time and randomness from what it is given: the core of every package but async-utils. */
+/** Source that gets time and randomness as arguments: the core of every package except async-utils. */
 export const isCore = (path) =>
   /^packages\/(?!async-utils|testkit|redis|postgres)[^/]+\/src\//.test(path) &&
   !at('system|nestjs|redis|postgres').test(path) &&

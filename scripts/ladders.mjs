@@ -2,8 +2,8 @@ import { posix } from 'node:path';
 import { targetOf } from './source-files.mjs';
 
 /**
- * Imports between folders: each goes from a later step of a ladder to an earlier one. Where this does not hold yet, `debt` has the number of imports
- * that break the ladder, and that number may only go down.
+ * Checks that imports go from a later step of a ladder to an earlier one. `debt` has the number of imports that break a ladder today. It may only go
+ * down.
  * @returns {{ problems: string[], lowered: Record<string, number> }} `lowered` is the debt as it should be written now
  */
 export function ladderProblems(files, ladders, debt) {
@@ -27,7 +27,7 @@ const stepsOf = (ladder) => ladder.split('<').map((names) => names.trim().split(
 
 const sourceFolder = (path) => /^.+?\/src(?=\/)/.exec(path)?.[0] ?? [];
 
-/** What breaks the ladder of one place, and which of its folders import which. */
+/** Finds the imports that break the ladder of one place, and the graph of its folders. */
 function climb(place, ladder, files) {
   const here = files.filter(({ path }) => path.startsWith(`${place}/`));
   const paths = new Set(here.map(({ path }) => path));
@@ -52,7 +52,7 @@ function climb(place, ladder, files) {
   return { broken: broken.sort(), graph, unplaced };
 }
 
-/** The step of a file: that of its folder or, directly in the place, the one that has its name, and else '.'. `index` imports everything. */
+/** The step of a file: that of its folder or, directly in the place, that of its name or '.'. `index` comes last. */
 function stepOf(place, ladder, path) {
   const [first, ...rest] = path.slice(place.length + 1).split('/');
   const name = rest.length > 0 ? first : first.replace(/\.\w+$/, '');
@@ -61,7 +61,7 @@ function stepOf(place, ladder, path) {
   return name === 'index' ? ladder.length : ladder.findIndex((names) => names.includes('.'));
 }
 
-/** Files directly in the place are as many folders as they have steps. */
+/** Files directly in the place form one folder for each of their steps. */
 const folderOf = (place, step, path) =>
   posix.dirname(path) === place ? `${place} (step ${step + 1})` : posix.dirname(path);
 
@@ -77,7 +77,7 @@ function debtProblems(place, broken, allowed) {
   ];
 }
 
-/** Every cycle of a graph once, as the chain that closes it. */
+/** Finds every cycle of a graph once, as a chain that ends where it began. */
 export function cycles(graph) {
   const found = new Map();
   const finished = new Set();

@@ -10,13 +10,10 @@ const fileOf = () => {
   return join(FOLDER, `pglite-${JSON.parse(readFileSync(manifest, 'utf8')).version}.tar.br`);
 };
 
-/** What Node is to run: without compiling its WebAssembly a second time it takes 2.6 s of CPU instead of 4.1. */
+/** The arguments of Node. Compiling the WebAssembly once instead of twice takes 2.6 s of CPU instead of 4.1. */
 export const PGLITE_TEMPLATE = ['--liftoff-only', import.meta.filename];
 
-/**
- * Packs an empty database of the PGlite that is installed, unless there is one: `@millrace/postgres` brings it along, so that nobody else waits for
- * initdb.
- */
+/** Packs an empty database of the installed PGlite if it is missing. `@millrace/postgres` contains it, so no user waits for initdb. */
 export const makePgliteTemplate = () => runOrExit('node', PGLITE_TEMPLATE);
 
 async function make() {
@@ -25,7 +22,7 @@ async function make() {
   await database.exec('CHECKPOINT');
   const files = await database.dumpDataDir('none');
   await database.close();
-  // The three databases of a cluster are nearly the same; a window of 16 MB sees that: 1.5 MB, with gzip's 4.5.
+  // The three databases of a cluster are nearly equal. A window of 16 MB uses that: 1.5 MB instead of 4.5 with gzip.
   const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_PARAM_SIZE_HINT } = constants;
   const content = Buffer.from(await files.arrayBuffer());
   const params = {

@@ -4,7 +4,7 @@ import { root } from './command.mjs';
 import { filesBelow } from './source-files.mjs';
 
 /**
- * The fenced code blocks of a markdown file in one of the given languages, with the line each starts at.
+ * The fenced code blocks of a markdown file in one of the given languages, with their first lines.
  * @param {string[]} languages
  * @returns {{ path: string, language: string, code: string, line: number }[]}
  */
@@ -20,7 +20,7 @@ export function snippetsIn(path, ...languages) {
     }));
 }
 
-/** What is written by hand or by a command for readers; not what others have written. */
+/** The documents of the repository, without the licences of libraries. */
 export const markdownFiles = () =>
   ['docs', 'packages', 'apps', 'examples']
     .flatMap(filesBelow)

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 
 const SHARED_MEMORY = '/dev/shm';
 const TMPFS = 0x01021994;
-/** Several times of what the tests have ever kept at once. */
+/** Several times the most that the tests have used. */
 const FREE_BYTES = 4 * 2 ** 30;
 const NAME = /^millrace-test-(\d+)$/;
 
 /**
- * Makes a temporary folder in memory for a run of the tests: they write a database for nearly every file, and each is gone seconds later. On a
- * disk a sixth of all CPU was the file system's.
- * @returns its path and how it is removed, or nothing where there is no room for it or no program may run in it.
+ * Makes a temporary folder in memory for a run of the tests. Nearly every test file writes a database and removes it: on a disk the file system
+ * took a sixth of the CPU.
+ * @returns its path and a function that removes it, or nothing if the memory is too small or may not hold programs.
  */
 export function makeMemoryFolder(parent = SHARED_MEMORY) {
   try {
@@ -22,7 +22,7 @@ export function makeMemoryFolder(parent = SHARED_MEMORY) {
     const path = join(parent, `millrace-test-${process.pid}`);
     mkdirSync(path);
     const remove = () => rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
-    // Servers of other users keep their data in it.
+    // Servers that run as another user keep data in it.
     chmodSync(path, 0o1777);
     if (runsPrograms(path)) return { path, remove };
     remove();
@@ -30,7 +30,7 @@ export function makeMemoryFolder(parent = SHARED_MEMORY) {
   return undefined;
 }
 
-/** Of runs that were killed: nobody else would give the memory back. */
+/** Removes the folders of killed runs, which hold memory. */
 function removeAbandoned(parent) {
   for (const name of readdirSync(parent)) {
     const pid = NAME.exec(name)?.[1];

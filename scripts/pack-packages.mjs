@@ -31,7 +31,8 @@ export const workspaces = ['packages', 'apps']
   .flatMap((place) => readdirSync(join(root, place)).map((name) => join(place, name)))
   .filter((folder) => existsSync(join(root, folder, 'package.json')));
 
-const published = () => workspaces.filter((folder) => !manifestOf(folder).private);
+/** The folders of the published packages. */
+export const published = () => workspaces.filter((folder) => !manifestOf(folder).private);
 
 /**
  * Copies what a package publishes. `src` is part of it: source maps and declaration maps both point there, and a declaration map cannot
@@ -50,7 +51,7 @@ function stage(folder, destination) {
 }
 
 /**
- * Packs built packages as they are published. One npm packs them all: starting it for each takes longer than the packing.
+ * Packs built packages as they are published. One npm packs them all, because starting npm takes longer than packing.
  * @returns {Promise<{ folder: string, name: string, packed: string }[]>} the tarballs
  */
 export async function packPackages(destination, folders = published()) {

@@ -1,4 +1,4 @@
-// Writes docs/pictures: what the page looks like while the demo runs.
+// Writes docs/pictures: views of the page while the demo runs.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,13 +13,13 @@ import { ensureServers } from './ensure-servers.mjs';
 const PICTURES = join(root, 'docs/pictures');
 const SIZE = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
-/** Until then all small tenants have come, jobs have died, a batch has failed. */
+/** Until all small tenants have submitted, jobs are dead letters and a batch has failed. */
 const WARM_UP_MS = 75_000;
-/** A view has drawn what it asked for, and bars stand still. */
+/** Until a view has loaded its data and its bars have stopped moving. */
 const DRAWN_MS = 2_500;
 const DEMO = { seconds: 180, whaleJobs: 20_000, tenants: 6 };
 
-/** Starts a server on a free port, and finds its address in what it says. */
+/** Starts a server on a free port and returns its address. */
 async function startServer(folder) {
   const cli = join(root, 'apps/server/dist/cli/millrace.js');
   const args = [cli, 'start', '--port', '0', '--data-dir', folder];
@@ -31,7 +31,7 @@ async function startServer(folder) {
   throw new Error('The server did not start');
 }
 
-/** The views worth a picture, by the name of the file. */
+/** The paths of the views, by the name of the picture. */
 async function viewsOf(url) {
   const ask = async (path) => (await (await fetch(`${url}/api/${path}`)).json()).items[0];
   const whale = await ask('bulk/groups?tenantId=demo-whale&limit=1');

@@ -61,7 +61,7 @@ Every option of every part, written from the source by \`npm run docs\`; a test 
 [the settings of a server](configuration.md) and [commands](cli.md).
 `;
 
-/** Types whose members are options too; their tables are part of the one that names them. */
+/** Types whose members are options too. Their rows are part of the table that names them. */
 const NESTED = /^\w+(Config|Options)$/;
 /** Types that pass on their only argument, with all members optional. */
 const WRAPPERS = new Set(['PartialOptions', 'Section', 'Partial', 'Readonly']);

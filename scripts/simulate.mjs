@@ -6,7 +6,7 @@ const USAGE = `Simulates the bulk engine with faults, decided by a seed.
   npm run simulate -- --seed 123 [--verbose]     one seed again, with every step
   npm run simulate -- [--from 1] [--seeds 2000]  many seeds`;
 
-/** Twice as many as in `npm test`. */
+/** Twice the number of `npm test`. */
 const SEEDS = '2000';
 
 const whole = { type: 'string' };

@@ -31,7 +31,7 @@ async function exampleProblem([command, ...args], name) {
     return `examples/${name} exited with ${code}; missing: ${missing.join(' ')}\n${output}`;
 }
 
-/** Starts a server, works with it over HTTP, stops it, and returns what is wrong, or undefined. */
+/** Starts a server, runs work over HTTP, stops it, and returns what is wrong, or undefined. */
 async function serverProblem([command, ...args]) {
   // npx starts the runtime in a process of its own: signals go to the group, and the pipe closes when both have ended.
   const child = spawn(command, [...args, CLI, 'start', '--port', '0'], {

@@ -16,7 +16,7 @@ export function filesBelow(folder) {
   });
 }
 
-/** A parsed source file: what it imports, and when somebody asks for them its syntax tree and its comments, which take most of the time. */
+/** Parses a source file. The syntax tree and the comments take most of the time and are read on demand. */
 export function parseSource(path, text) {
   const parsed = parseSync(path, text);
   const { errors, module } = parsed;
@@ -56,7 +56,7 @@ export function parseSource(path, text) {
   };
 }
 
-/** The file that a relative import means. Components import each other by the names of what is built of them, too. */
+/** The path of a relative import. Components too import each other as `.js`. */
 export function targetOf(path, from, paths = new Set()) {
   if (!from.startsWith('.')) return '';
   const target = posix.normalize(posix.join(posix.dirname(path), from)).replace(/\.js$/, '.ts');
@@ -71,7 +71,7 @@ export function sourceFiles() {
     .map((path) => parseSource(path, readFileSync(join(root, path), 'utf8')));
 }
 
-/** Prints the problems, one per line; the exit code says whether there were any. */
+/** Prints the problems, one per line, and sets the exit code to 1 if there are any. */
 export function report(what, problems) {
   for (const problem of problems) console.error(problem);
   if (problems.length > 0) process.exitCode = 1;

@@ -12,10 +12,10 @@ import { makeMemoryFolder } from './memory-folder.mjs';
 
 const RESULTS = join(root, '.results');
 const totals = { passed: 0, failed: 0 };
-/** Said again at the end, where one looks first. */
+/** Printed at the end. */
 const failures = [];
 
-/** Runs one step, prints how it went, and counts it. */
+/** Runs one step, prints its result and adds it to the totals. */
 async function step(name, work) {
   const startedAt = performance.now();
   const { passed, failed, output = '' } = await work();
@@ -26,7 +26,7 @@ async function step(name, work) {
   return failed === 0;
 }
 
-/** A command that passes or fails as a whole; its output is shown when it fails. */
+/** A command that passes or fails as a whole. Its output is printed if it fails. */
 const check = (command, args, options) => async () => {
   const { code, output } = await run(command, args, options);
   return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1, output };
@@ -35,8 +35,8 @@ const check = (command, args, options) => async () => {
 const script = (name) => check('node', [join(root, 'scripts', name)]);
 
 /**
- * A Vitest run, counted by its tests; a run that fails without a failing test (coverage, leaks) counts as one. What it
- * says is shown as it comes, or at its end where another one is running beside it.
+ * A Vitest run. Each of its tests counts, and so does a failure without a failing test (coverage, leaks). `live` prints its
+ * output at once instead of at its end.
  */
 const vitest =
   (name, args, env, live = true) =>
@@ -54,8 +54,8 @@ const vitest =
   };
 
 /**
- * Two runs side by side, since each leaves the machine idle for a part of its time: while it starts, waits for a server, or counts lines. What needs a
- * quiet machine comes after them.
+ * Two runs side by side: each leaves the machine idle while it starts, waits for a server or adds up coverage. Tests that need a quiet machine
+ * follow.
  */
 async function tests(env) {
   const slow = async () => {
@@ -66,7 +66,7 @@ async function tests(env) {
   await step('serial tests', vitest('serial', ['--mode', 'serial'], env));
 }
 
-/** Each uses one core for a part of its time only. */
+/** Each uses one core, and not all the time. */
 const staticChecks = () =>
   Promise.all([
     step('types', script('check-types.mjs')),
@@ -76,7 +76,7 @@ const staticChecks = () =>
     step('unused code', check(tool('knip'), ['--no-progress'])),
   ]);
 
-/** Starts the servers of this run; they end when their standard input closes, so also when this process is killed. */
+/** Starts the servers of this run. They end when their standard input closes, also if this process is killed. */
 async function startServers() {
   const serve = join(root, 'packages/testkit/dist/serve.js');
   const child = spawn('node', [serve], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -88,7 +88,7 @@ async function startServers() {
       .then(({ value }) => [value]),
     ended.then(() => []),
   ]);
-  if (!line) throw new Error('The servers of the tests did not start; what they said is above.');
+  if (!line) throw new Error('The servers of the tests did not start; their output is above');
   const stop = () => {
     child.stdin.end();
     return ended;

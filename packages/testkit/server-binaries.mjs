@@ -17,7 +17,7 @@ const VERSIONED_POSTGRES = '/usr/lib/postgresql';
 const CHROMIUM_NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 
 /** The folders to search: PATH first, because a developer's choice wins, then places outside PATH. */
-export function serverBinaryFolders() {
+function serverBinaryFolders() {
   return [
     ...(process.env.PATH ?? '').split(delimiter).filter(Boolean),
     '/usr/local/bin',

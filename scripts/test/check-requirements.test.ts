@@ -31,13 +31,15 @@ describe('requirements', () => {
 
   it('fails for an id that is due and has no test, not for one put off or of a package that does not exist', () => {
     const covered = coverage(parts, tests('mill FR-10: stops'));
-    expect(requirementProblems(covered, exists)).toEqual(['mill FR-1 has no test that carries its id']);
+    expect(requirementProblems(covered, exists)).toEqual([
+      "mill FR-1 has no test with its id; name one 'mill FR-1: …'",
+    ]);
     expect(requirementProblems(covered, () => false)).toEqual([]);
   });
 
   it('fails for an id put off that has a test: the list only shrinks', () => {
     const covered = coverage(parts, tests('mill FR-1: a', 'mill FR-10: b', 'mill FR-2: c'));
-    expect(requirementProblems(covered, exists)).toEqual(['mill FR-2 has a test: take it out of "later"']);
+    expect(requirementProblems(covered, exists)).toEqual(['mill FR-2 has a test; remove it from "later"']);
   });
 
   it('writes the document with a link to each test file', () => {
