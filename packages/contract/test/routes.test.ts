@@ -122,7 +122,7 @@ describe('the responses of a route', () => {
       200, 202, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503,
     ]);
     expect(responses[404]).toMatchObject({
-      description: 'ROUTE_NOT_FOUND: There is no route {route}; known: {known}.',
+      description: 'ROUTE_NOT_FOUND: Route {route} not found; known routes: {known}.',
       contentType: 'application/problem+json',
     });
     const { description, headers } = responses[503] ?? {};

@@ -10,11 +10,11 @@ interface OpenCall {
   readonly envelope: Envelope;
 }
 
-/** An end this near to its budget is a coin toss between the two answers: somebody should choose another budget. */
+/** An end this close to its budget makes the answer random. Another budget would be better. */
 const NEAR_FROM = 0.9;
 const NEAR_TO = 1.1;
 
-/** Says so when operations end about when their budget does. */
+/** Warns about operations that end at about the end of their budget. */
 export class BudgetWatch {
   readonly #options: ResolvedOrchestratorOptions;
   readonly #open = new Map<OpId, OpenCall>();
@@ -24,7 +24,7 @@ export class BudgetWatch {
     events.on('ended', ({ operation: { opId } }) => this.#ended(opId));
   }
 
-  /** A call began to wait. */
+  /** Adds a call that begins to wait. */
   open(opId: OpId, { calledAt, budgetMs, envelope }: OpenCall): void {
     this.#forget();
     this.#open.set(opId, { calledAt, budgetMs, envelope });
@@ -46,7 +46,7 @@ export class BudgetWatch {
     );
   }
 
-  /** What ended elsewhere is never told here; the oldest are first. */
+  /** Forgets old calls, because ends on other instances are not reported here. The oldest call is first. */
   #forget(): void {
     const { clock, timeBudget } = this.#options;
     const before = clock.monotonicMs() - NEAR_TO * timeBudget.maxMs;

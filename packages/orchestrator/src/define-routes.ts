@@ -5,17 +5,14 @@ import type { InlineHandler, InlineOptions, InlineRoute, Route, Routes } from '.
 const NAME = /^[A-Z0-9_]{1,50}\.[A-Z0-9_]{1,50}$/;
 const isFunction = functionOption();
 
-/**
- * A route that runs in this process. `inline<Order>(…)` says what its payloads are; nothing checks that they are.
- */
+/** Makes a route whose work runs in this process. `inline<Order>(…)` sets the assumed type of its payloads. */
 export function inline<P = unknown>(run: InlineHandler<P>, options: InlineOptions = {}): InlineRoute {
   return Object.freeze({ kind: 'inline', run: run as InlineHandler, options: Object.freeze({ ...options }) });
 }
 
 /**
- * Checks and freezes routes.
- * @param routes - by `DOMAIN.EVENT_TYPE`; made by `inline`, `bulk`, `batch`.
- * @returns the same, frozen.
+ * Validates routes and returns them frozen.
+ * @param routes - by `DOMAIN.EVENT_TYPE`, made by `inline`, `bulk` and `batch`.
  * @throws MillraceError `ROUTE_INVALID`.
  */
 export function defineRoutes(routes: Readonly<Record<string, Route>>): Routes {
@@ -26,7 +23,7 @@ export function defineRoutes(routes: Readonly<Record<string, Route>>): Routes {
     if (typeof route !== 'object' || route === null || typeof route.kind !== 'string')
       throw refuse('make it with inline, bulk or batch');
     if (route.kind === 'inline' && !isFunction.accepts((route as InlineRoute).run))
-      throw refuse('inline needs a function that does the work');
+      throw refuse('inline requires a function that does the work');
   }
   return Object.freeze({ ...routes });
 }

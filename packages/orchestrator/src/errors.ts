@@ -3,18 +3,17 @@ import { defineErrors } from '@millrace/foundation';
 /** The errors of this package. */
 export const ERRORS = defineErrors('orchestrator', {
   COMMAND_INVALID: {
-    message: 'The command cannot be taken: {problems}',
+    message: 'Invalid command: {problems}',
     status: 400,
     retryable: false,
   },
   REQUEST_INVALID: {
-    message: 'The request cannot be taken: {problems}',
+    message: 'Invalid request: {problems}',
     status: 400,
     retryable: false,
   },
   STREAMS_FULL: {
-    message:
-      '{streams} streams of events are open, the most there may be (eventStreamsMax); ask for the status instead',
+    message: '{streams} event streams are open, the maximum (eventStreamsMax); poll the status URL instead',
     status: 429,
     retryable: true,
   },
@@ -24,7 +23,7 @@ export const ERRORS = defineErrors('orchestrator', {
     retryable: false,
   },
   ROUTE_NOT_FOUND: {
-    message: 'There is no route {route}; known: {known}',
+    message: 'Route {route} not found; known routes: {known}',
     status: 404,
     retryable: false,
   },
@@ -34,7 +33,7 @@ export const ERRORS = defineErrors('orchestrator', {
     retryable: false,
   },
   OPERATION_NOT_FOUND: {
-    message: 'There is no operation {opId}',
+    message: 'Operation {opId} not found',
     status: 404,
     retryable: false,
   },
@@ -44,7 +43,7 @@ export const ERRORS = defineErrors('orchestrator', {
     retryable: true,
   },
   OPERATION_RUNNING: {
-    message: 'Operation {opId} with this idempotency key is still running',
+    message: 'Operation {opId} with this idempotency key is still running; retry after its end',
     status: 409,
     retryable: true,
   },
@@ -55,39 +54,39 @@ export const ERRORS = defineErrors('orchestrator', {
     retryable: false,
   },
   TRANSITION_INVALID: {
-    message: 'An operation cannot go from {from} to {to}, only to {allowed}',
+    message: 'Invalid transition from {from} to {to}; allowed: {allowed}',
     status: 409,
     retryable: false,
   },
   STORE_UNAVAILABLE: {
     message:
-      'The operation could not be confirmed within {waitedMs} ms; it may have been accepted: repeat the same idempotency key',
+      'The store did not confirm the operation within {waitedMs} ms and may have accepted it; repeat the same idempotency key',
     status: 503,
     retryable: true,
   },
   ORCHESTRATOR_STOPPING: {
-    message: 'This instance is being stopped and takes no more commands; send it again, to another instance',
+    message: 'This instance is stopping; send the command to another instance',
     status: 503,
     retryable: true,
   },
   STORE_FULL: {
-    message: 'The store holds {operations} operations that have not ended, the most it may (operationsMax)',
+    message:
+      'The store holds {operations} operations that have not ended; raise operationsMax or retry later',
     status: 503,
     retryable: true,
   },
   RATE_LIMIT: {
-    message: 'Route {route} takes no more commands for {retryAfterMs} ms: its rate limit is reached',
+    message: 'Route {route} is at its rate limit; try again in {retryAfterMs} ms',
     status: 429,
     retryable: true,
   },
   CB_OPEN: {
-    message:
-      'Route {route} takes no commands for {retryAfterMs} ms: too many of its calls failed (circuit open)',
+    message: 'The circuit of route {route} is open after too many failures; try again in {retryAfterMs} ms',
     status: 503,
     retryable: true,
   },
   BULKHEAD_FULL: {
-    message: 'Route {route} is busy with as many commands as it may; try again in {retryAfterMs} ms',
+    message: 'Route {route} is at its concurrency limit; try again in {retryAfterMs} ms',
     status: 503,
     retryable: true,
   },
@@ -97,12 +96,12 @@ export const ERRORS = defineErrors('orchestrator', {
     retryable: true,
   },
   OPERATION_LOST: {
-    message: 'The instance that ran the operation was lost, and the operation must not run again ({why})',
+    message: 'The instance that ran the operation died, and the operation must not run again ({why})',
     status: 500,
     retryable: false,
   },
   BACKING_LOST: {
-    message: 'The {kind} work that stood behind the operation is gone',
+    message: 'The {kind} work behind the operation no longer exists',
     status: 500,
     retryable: false,
   },
@@ -132,7 +131,7 @@ export const ERRORS = defineErrors('orchestrator', {
     retryable: false,
   },
   OUTCOME_INVALID: {
-    message: 'The outcome cannot be kept: {reason}',
+    message: 'The outcome cannot be stored: {reason}',
     status: 500,
     retryable: false,
   },

@@ -1,35 +1,32 @@
 import type { Operation } from './model.js';
 import type { OpId } from './op-id.js';
 
-/** Who brought an operation on that had stopped. */
+/** The loop that continued or ended a stalled operation. */
 export type Repairer = 'finalizer' | 'reaper' | 'runner' | 'watcher';
 
-/** What an orchestrator tells, in this process. */
+/** The events of an orchestrator in this process. */
 export interface OrchestratorEventMap {
-  /** A command came in. */
+  /** A command was submitted. */
   readonly submitted: { readonly route: string };
-  /** It was not taken: by its code. */
+  /** A command was rejected with this code. */
   readonly refused: { readonly route: string; readonly code: string };
   /** A new operation was stored. */
   readonly accepted: { readonly route: string; readonly opId: OpId; readonly tenant: string };
-  /** It was answered with its outcome. */
+  /** A command was answered with its outcome. */
   readonly fast: { readonly route: string; readonly opId: OpId; readonly elapsedMs: number };
-  /** It was answered with a status URL. */
+  /** A command was answered with a status URL. */
   readonly converted: { readonly route: string; readonly opId: OpId; readonly elapsedMs: number };
-  /** An operation ended here. */
+  /** This instance ended an operation. */
   readonly ended: { readonly operation: Operation };
-  /** An operation that had stopped goes on, or ended. */
+  /** A stalled operation continues or ended. */
   readonly repaired: { readonly by: Repairer; readonly opId: OpId; readonly became: string };
 }
 
-/** Tells listeners what happens; a listener that throws hurts nobody. */
+/** Calls listeners for each event. Ignores the errors of listeners. */
 export class OrchestratorEvents {
   readonly #listeners = new Map<string, Set<(event: never) => void>>();
 
-  /**
-   * Listens.
-   * @returns a function that ends the listening.
-   */
+  /** Adds a listener. Returns a function that removes it. */
   on<K extends keyof OrchestratorEventMap>(
     name: K,
     listener: (event: OrchestratorEventMap[K]) => void,
@@ -40,13 +37,13 @@ export class OrchestratorEvents {
     return () => listeners.delete(listener);
   }
 
-  /** Tells all listeners. */
+  /** Calls all listeners of an event. */
   emit<K extends keyof OrchestratorEventMap>(name: K, event: OrchestratorEventMap[K]): void {
     for (const listener of this.#listeners.get(name) ?? []) {
       try {
         (listener as (event: OrchestratorEventMap[K]) => void)(event);
       } catch {
-        // Somebody who only listens must not break what is listened to.
+        // A listener must not break the code that it observes.
       }
     }
   }

@@ -27,16 +27,16 @@ import type { AcceptAnswer } from './ports.js';
 import { isTerminal } from './states.js';
 
 const TENANT = /^[A-Za-z0-9._:-]{0,128}$/;
-/** A caller that was refused for a reason that passes is asked to come again after so long. */
+/** The `retryAfterMs` of a rejection for a temporary reason. */
 const REFUSED_RETRY_MS = 1_000;
-/** Callers choose the names of routes that do not exist; they must not choose the labels of metrics. */
+/** Label of routes that do not exist: callers choose their names and must not choose labels of metrics. */
 const UNKNOWN_ROUTE = 'unknown';
 
-/** One call of submit on its way. */
+/** A call of `submit` in progress. */
 interface Call {
   readonly route: string;
   readonly budgetMs: number;
-  /** When it came, by the monotonic clock. */
+  /** Its start on the monotonic clock. */
   readonly calledAt: number;
   readonly envelope: Envelope;
   readonly bodyHash: string;
@@ -44,8 +44,8 @@ interface Call {
 }
 
 /**
- * Runs a command and answers with its outcome when that comes inside the budget, else with a status URL. The operation is stored before
- * anything runs. Keeps nothing of its own: any number of instances work on the same store.
+ * Runs a command and returns its outcome if it ends within the budget, else a status URL. The operation is stored before
+ * its work begins. All state is in the store, so any number of instances can share one.
  */
 export class InlineFastPathRunner implements Orchestrator {
   readonly #options: ResolvedOrchestratorOptions;
@@ -53,8 +53,8 @@ export class InlineFastPathRunner implements Orchestrator {
   readonly #budgets: BudgetWatch;
 
   /**
-   * @param options - `executor` and `store` are needed.
-   * @param parts - of an orchestrator that has others, too; its own unless given.
+   * @param options - `executor` and `store` are required.
+   * @param parts - the parts of a larger orchestrator (its own).
    * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
    */
   constructor(options: OrchestratorOptions, parts: OrchestratorParts = openParts(options)) {
@@ -89,7 +89,7 @@ export class InlineFastPathRunner implements Orchestrator {
     }
   }
 
-  /** Lets everybody go who waits, with the status URL; then ends what runs here. */
+  /** Answers waiting callers with the status URL, then ends the attempts. */
   async stop(): Promise<void> {
     await this.#parts.stop();
   }
@@ -108,13 +108,13 @@ export class InlineFastPathRunner implements Orchestrator {
     logger.info(this.#fields(call), 'Operation accepted');
     this.#parts.events.emit('accepted', { route, opId, tenant: envelope.tenant });
     this.#budgets.open(opId, call);
-    // Before the wait is entered nothing can be missed: what runs here tells nobody in this turn.
+    // Before the attempt begins, so that its end cannot be missed.
     const ended = this.#parts.waits.forEnd(opId, this.#leftMs(call));
     this.#parts.attempts.begin({ opId, token: accepted.token, envelope, traits, attempt: 1, refusals: 0 });
     return this.#answer(call, opId, await ended);
   }
 
-  /** The key has an operation: its outcome, or the wait for it. */
+  /** Returns the outcome of the operation that has the key, or waits for it. */
   async #attach(call: Call, operation: Operation): Promise<OperationHandle> {
     const { idempotency } = this.#options;
     const { opId } = operation;
@@ -125,7 +125,7 @@ export class InlineFastPathRunner implements Orchestrator {
     return this.#answer(call, opId, await ended);
   }
 
-  /** Judged by the time at which the end is seen: at exactly the budget it is late. */
+  /** The time at which the end is seen counts. An end at exactly the budget is late. */
   #answer(call: Call, opId: OpId, ended: Operation | undefined): OperationHandle {
     const { clock, logger, statusBasePath } = this.#options;
     const { route, budgetMs, calledAt } = call;
@@ -172,7 +172,7 @@ export class InlineFastPathRunner implements Orchestrator {
     throw this.#unconfirmed(call);
   }
 
-  /** Nobody waits any more, but what is stored is run. */
+  /** Runs a stored operation whose caller does not wait any more. */
   #acceptedLate({ envelope, traits }: Call, answer: AcceptAnswer): void {
     const { opId } = envelope;
     if (answer.kind !== 'accepted') this.#options.executor.withdraw?.(opId);
@@ -224,13 +224,13 @@ export class InlineFastPathRunner implements Orchestrator {
   }
 }
 
-/** The same in all parts that the work may go to. */
+/** The rule is the same in all parts that work can be handed over to. */
 function requireTenant(tenant: unknown): void {
   if (typeof tenant === 'string' && TENANT.test(tenant)) return;
   const expected = 'at most 128 characters of A–Z, a–z, 0–9 and ._:-';
   throw FOUNDATION_ERRORS.create('ID_INVALID', { kind: 'tenant', expected, given: printable(tenant) });
 }
 
-/** Comes from outside, and work must not fail for it: what is no trace context is none. */
+/** Ignores an invalid trace context: it comes from outside, and work must not fail because of it. */
 const traceOf = (traceparent: string | undefined): string | undefined =>
   traceIdOf(traceparent) === undefined ? undefined : traceparent;

@@ -3,31 +3,31 @@ import type { OpId } from './op-id.js';
 import type { Outcome, RetryOutcome } from './outcome.js';
 import type { FinalState, OperationState } from './states.js';
 
-/** What somebody wants done; `P` is what its payload is taken for. */
+/** A request to do work. `P` is the assumed type of the payload, which is not checked. */
 export interface Command<P = unknown> {
-  /** 1 to 50 of `A–Z`, `0–9` and `_`; with the event type it names the route. */
+  /** 1 to 50 of `A–Z`, `0–9` and `_`. With the event type it names the route. */
   readonly domain: string;
   readonly eventType: string;
-  /** What it is about, in the words of the business; 1 to 100 characters. */
+  /** Name of the business object, 1 to 100 characters. */
   readonly bizKey: string;
-  /** The same for every repetition of one request; 1 to 255 characters. */
+  /** Idempotency key: the same for every repetition of a request, 1 to 255 characters. */
   readonly idemKey: string;
-  /** Anything JSON can carry. */
+  /** A JSON value. */
   readonly payload: P;
 }
 
-/** A command as a caller gives it. */
+/** A command as callers submit it. */
 export interface CommandInput extends Omit<Command, 'idemKey' | 'payload'> {
-  /** Made up unless given: the request can then not be repeated. */
+  /** Idempotency key (a new one, so that the request cannot be repeated). */
   readonly idemKey?: string | undefined;
-  /** `null` unless given. */
+  /** A JSON value (null). */
   readonly payload?: unknown;
 }
 
-/** A command on its way, with all that travels with it. */
+/** A command with its id, tenant and trace. */
 export interface Envelope {
   readonly opId: OpId;
-  /** '' for none. */
+  /** '' means none. */
   readonly tenant: string;
   readonly traceparent: string | undefined;
   readonly command: Command;
@@ -37,8 +37,7 @@ export interface Envelope {
 /** Makes envelopes. */
 export const Envelope = Object.freeze({
   /**
-   * Wraps a command that is accepted now.
-   * @param options - tenant and trace; the clock that dates it (the machine's).
+   * Wraps a command that is accepted now, by `clock` (the machine's).
    */
   now(
     opId: OpId,
@@ -54,29 +53,29 @@ export const Envelope = Object.freeze({
   },
 });
 
-/** Work in another part that an operation stands for: it has no lease, and ends when that work does. */
+/** Work in another part that an operation was handed over to. The operation has no lease and ends with that work. */
 export interface Backing {
-  /** `bulk`, `batch`, or what an executor of your own calls it. */
+  /** `bulk`, `batch`, or the name that an executor of your own gives it. */
   readonly kind: string;
-  /** What that part knows it by. */
+  /** Id of the work in that part. */
   readonly ref: string;
 }
 
-/** What becomes of an operation whose instance died while it ran. */
+/** The fate of an operation whose instance died while it ran. */
 export type OnLost = 'retry' | 'fail';
 
-/** What a route says of its operations. */
+/** Properties of the operations of a route. */
 export interface RouteTraits {
-  /** How it is run: `inline`, or the kind of backing. */
+  /** `inline` or the kind of backing. */
   readonly kind: string;
-  /** Tries: 1 + retries. */
+  /** Maximum attempts: 1 + retries. */
   readonly attemptsMax: number;
   readonly onLost: OnLost;
-  /** May be run or handed over again without harm. */
+  /** The work may run or be handed over more than once without harm. */
   readonly idempotent: boolean;
 }
 
-/** An operation as people see it. */
+/** The public view of an operation. */
 export interface Operation {
   readonly opId: OpId;
   readonly tenant: string;
@@ -86,19 +85,19 @@ export interface Operation {
   readonly bizKey: string;
   readonly idemKey: string;
   readonly state: OperationState;
-  /** What came of it; the last `Retry` while it waits for another try; undefined before. */
+  /** The outcome, or the last `Retry` while it waits for an attempt. undefined before. */
   readonly outcome: Outcome | undefined;
-  /** Tries begun, and how many there may be. */
+  /** Number of attempts begun. */
   readonly attempts: number;
   readonly attemptsMax: number;
-  /** How often it was refused before a try began. */
+  /** Number of refusals by the protection of its route. */
   readonly refusals: number;
-  /** The instance that runs it now. */
+  /** Name of the instance that runs it now. */
   readonly owner: string | undefined;
-  /** Waiting for a try: not before this time. */
+  /** Earliest time of the next attempt, while it waits for one. */
   readonly dueAt: Date | undefined;
   readonly backing: Backing | undefined;
-  /** FAILED by its work, not by a cancellation. */
+  /** True if its work failed. A cancelled operation is no dead letter. */
   readonly deadLetter: boolean;
   readonly acceptedAt: Date;
   readonly startedAt: Date | undefined;
@@ -106,19 +105,19 @@ export interface Operation {
   readonly endedAt: Date | undefined;
 }
 
-/** What proves that an instance owns an operation: a later owner has a higher token. */
+/** Proof that an instance owns an operation. A later owner has a higher token. */
 export interface RunRef {
   readonly opId: OpId;
   readonly token: number;
 }
 
-/** An operation that this instance owns, about to be tried. */
+/** An operation that this instance owns, before its attempt. */
 export interface OwnedOperation extends RunRef {
   readonly envelope: Envelope;
   readonly traits: RouteTraits;
-  /** The number of the try, from 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** How often it was refused before. */
+  /** Number of refusals before. */
   readonly refusals: number;
 }
 
@@ -155,20 +154,20 @@ export type Settlement =
   /** Released by an instance that stops: due at once, and the attempt is not counted. */
   | { readonly kind: 'released' };
 
-/** A part of a list; ask again with `cursor` until there is none. */
+/** A page of a list. Pass `cursor` for the next one until it is undefined. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly cursor: string | undefined;
 }
 
-/** Which operations; all of them without one. */
+/** Selects operations. Without a field all match. */
 export interface OperationFilter {
   readonly tenant?: string | undefined;
   readonly domain?: string | undefined;
   readonly eventType?: string | undefined;
   readonly bizKey?: string | undefined;
   readonly state?: OperationState | undefined;
-  /** Only dead letters. */
+  /** true: only dead letters. */
   readonly deadLetter?: boolean | undefined;
 }
 

@@ -8,15 +8,15 @@ export type OpId = string & { readonly [OP_ID]: true };
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Makes and reads ids of operations. */
+/** Makes and parses ids of operations. */
 export const OpId = Object.freeze({
-  /** Whether a text is an id as it is kept, in lower case. */
+  /** Reports whether a text is an id in lower case, as it is stored. */
   is(text: string): text is OpId {
     return UUID.test(text);
   },
 
   /**
-   * Reads an id.
+   * Parses an id in any case.
    * @throws MillraceError `ID_INVALID`.
    */
   of(text: string): OpId {
@@ -29,10 +29,7 @@ export const OpId = Object.freeze({
     });
   },
 
-  /**
-   * A new id: a UUID of version 7, so that indexes grow in the order of arrival.
-   * @param rng - tells it from others of the same millisecond.
-   */
+  /** Makes a UUID of version 7, so that indexes grow in the order of arrival. */
   next(clock: Clock, rng: Rng): OpId {
     const random = new Uint8Array(16);
     for (let at = 0; at < random.length; at += 4) {

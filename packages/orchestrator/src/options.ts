@@ -21,88 +21,88 @@ import {
 } from '@millrace/foundation';
 import type { Executor, OperationStore } from './ports.js';
 
-/** How long callers may wait. */
+/** Limits and default of the time that a caller waits. */
 export interface TimeBudgetOptions {
-  /** The shortest budget: a shorter one is refused (`TIME_BUDGET_OUT_OF_RANGE`), one of `Prefer: wait` raised to it. */
+  /** Minimum budget. A shorter one is rejected with `TIME_BUDGET_OUT_OF_RANGE`, a shorter `Prefer: wait` is raised to it. */
   readonly minMs: number;
-  /** The longest budget: a longer one is refused, one of `Prefer: wait` lowered to it. */
+  /** Maximum budget. A longer one is rejected, a longer `Prefer: wait` is lowered to it. */
   readonly maxMs: number;
-  /** Of a caller who names none. */
+  /** Budget of a command that sets none. */
   readonly defaultMs: number;
 }
 
-/** How often and how long a work is tried. */
+/** Attempts and timeouts of the work. */
 export interface TryOptions {
-  /** Longest run of a try, unless its route says another. */
+  /** Timeout of an attempt, unless its route sets one. */
   readonly maxProcessingMs: number;
-  /** Tries after the first one, unless the route says another number. */
+  /** Maximum attempts after the first one, unless the route sets another number. */
   readonly maxRetries: number;
-  /** The first delay of a retry; the n-th is 2^(n−1) times that, up to the most. */
+  /** Delay of the first retry. Each further one doubles it, up to `backoffMaxMs`. */
   readonly backoffBaseMs: number;
-  /** The longest delay of a retry. */
+  /** Longest delay of a retry. */
   readonly backoffMaxMs: number;
-  /** Share of a delay that is added at random. */
+  /** Maximum share of a delay that is added at random. */
   readonly backoffJitter: number;
 }
 
-/** How operations without an owner are run. */
+/** Options of the worker, which runs due operations that have no owner. */
 export interface WorkerOptions {
-  /** Whether this instance does it; without, it runs only what it accepted itself. */
+  /** Runs the worker in this instance. false: the instance runs only the commands that it accepted. */
   readonly enabled: boolean;
-  /** How often operations that are due are looked for. */
+  /** Pause between two polls for due operations. */
   readonly pollIntervalMs: number;
-  /** Operations claimed at once. */
+  /** Maximum number of operations in a claim. */
   readonly batchSize: number;
-  /** Operations that run here at once, of those without an owner. */
+  /** Maximum number of operations that the worker runs at the same time. */
   readonly concurrency: number;
 }
 
-/** What an orchestrator works with. */
+/** The complete options of an orchestrator. */
 export interface ResolvedOrchestratorOptions {
-  /** Does the work: a RouteExecutor, or one of your own. */
+  /** Does the work: a RouteExecutor or one of your own. */
   readonly executor: Executor;
-  /** Where operations are kept. */
+  /** Stores the operations. */
   readonly store: OperationStore;
   readonly timeBudget: TimeBudgetOptions;
-  /** How often an executor without `onSettled` is asked. */
+  /** Pause between two polls of an executor without `onSettled`. */
   readonly pollingIntervalMs: number;
-  /** `attach`: a repeated key waits for its operation. `strict`: it is refused while that runs. */
+  /** `attach`: a repeated key waits for its operation. `strict`: it is rejected while the operation runs. */
   readonly idempotency: 'attach' | 'strict';
-  /** How long a key is kept. */
+  /** Time for which a key is kept. */
   readonly idempotencyTtlMs: number;
-  /** How long operations are kept after they have ended; 0: for ever. */
+  /** Time for which ended operations are kept. 0 keeps them without limit. */
   readonly retentionMs: number;
   /** Status URLs are `statusBasePath/OPID/status`. */
   readonly statusBasePath: string;
-  /** Of a command’s payload, as JSON. */
+  /** Maximum size of a payload, as JSON. */
   readonly payloadBytesMax: number;
-  /** Of the data of an Ok, as JSON, or of the cause of a Fail, which is left out when it is larger; messages are not in it. */
+  /** Maximum size of the data of an `Ok` or the cause of a `Fail`, as JSON. A larger cause is left out. */
   readonly outcomeBytesMax: number;
-  /** How long an instance may be silent until its operations are given to others. */
+  /** Time without an extension after which other instances may run the operations of an instance. */
   readonly leaseMs: number;
-  /** How often leases are extended; a third of leaseMs unless given. */
+  /** Pause between two extensions of the leases (a third of leaseMs). */
   readonly heartbeatMs: number;
-  /** How often an operation may be refused by its route's protection until it fails. */
+  /** Number of refusals by the protection of its route after which an operation fails. */
   readonly refusalsMax: number;
   readonly worker: WorkerOptions;
-  /** How often cancellations that had to be passed on are finished. */
+  /** Pause between two runs of the Finalizer, which ends cancelled operations with a backing. */
   readonly finalizerIntervalMs: number;
-  /** How often operations of silent instances are looked for. */
+  /** Pause between two checks for expired leases. */
   readonly reaperIntervalMs: number;
-  /** How often work behind operations is looked at, and operations that somebody waits for here. */
+  /** Pause between two checks of the work behind operations. */
   readonly watchIntervalMs: number;
-  /** How often operations of other instances are looked at that somebody waits for here. */
+  /** Pause between two polls for operations that callers of this instance wait for and other instances run. */
   readonly waitPollIntervalMs: number;
-  /** How long work may go on at stop. */
+  /** Longest time for which `stop()` waits for running work. */
   readonly gracePeriodMs: number;
-  /** Names this instance to others. */
+  /** Name of this instance in the store (host, pid and a random part). */
   readonly owner: string;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly logger: Logger;
 }
 
-/** What an orchestrator is made of; `executor` and `store` are needed. */
+/** Options of an orchestrator. `executor` and `store` are required. */
 export type OrchestratorOptions = Pick<ResolvedOrchestratorOptions, 'executor' | 'store'> & {
   readonly [K in Exclude<keyof ResolvedOrchestratorOptions, 'executor' | 'store' | 'timeBudget' | 'worker'>]?:
     | ResolvedOrchestratorOptions[K]
@@ -114,7 +114,7 @@ export type OrchestratorOptions = Pick<ResolvedOrchestratorOptions, 'executor' |
 
 const DAY_MS = 86_400_000;
 
-/** The defaults of tries. */
+/** Defaults of `TryOptions`. */
 export const TRY_DEFAULTS = {
   maxProcessingMs: 30_000,
   maxRetries: 3,
@@ -123,7 +123,7 @@ export const TRY_DEFAULTS = {
   backoffJitter: 0.1,
 } as const satisfies TryOptions;
 
-/** The defaults. */
+/** Defaults of an orchestrator. */
 export const ORCHESTRATOR_DEFAULTS = {
   timeBudget: { minMs: 50, maxMs: 5_000, defaultMs: 200 },
   pollingIntervalMs: 10,
@@ -156,7 +156,7 @@ const bytes = integerOption({ min: 1, max: 64 * 1024 * 1024 });
 /** A hundred years. */
 const KEPT_MAX_MS = 36_525 * DAY_MS;
 
-/** The rules of tries, for whoever has them among its options. */
+/** The rules of `TryOptions`. */
 export const TRY_RULES: OptionRules<TryOptions> = {
   maxProcessingMs: duration,
   maxRetries: integerOption({ min: 0, max: 1_000 }),
@@ -167,7 +167,7 @@ export const TRY_RULES: OptionRules<TryOptions> = {
 
 const SPEC: OptionSpec<ResolvedOrchestratorOptions> = {
   owner: 'Orchestrator',
-  // A default that nothing accepts: these two must be given.
+  // No rule accepts undefined, so these two are required.
   defaults: { ...ORCHESTRATOR_DEFAULTS, executor: undefined, store: undefined } as never,
   rules: {
     executor: objectOption('an Executor', 'execute', 'getState', 'getOutcome'),
@@ -219,8 +219,7 @@ const SPEC: OptionSpec<ResolvedOrchestratorOptions> = {
 };
 
 /**
- * Completes the options of an orchestrator.
- * @returns the resolved options, frozen.
+ * Validates the options of an orchestrator, completes and freezes them.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export function resolveOrchestratorOptions(given: OrchestratorOptions): ResolvedOrchestratorOptions {

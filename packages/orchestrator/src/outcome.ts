@@ -7,11 +7,11 @@ export interface OkOutcome {
   readonly data?: unknown;
 }
 
-/** The work is not done, and may be later. */
+/** The work is not done and will be retried. */
 export interface RetryOutcome {
   readonly type: 'Retry';
   readonly reason: string;
-  /** Tries so far, at least 1. */
+  /** Number of attempts so far, at least 1. */
   readonly attemptCount: number;
   readonly nextRetryAfterMs: number;
 }
@@ -24,10 +24,10 @@ export interface FailOutcome {
   readonly cause?: unknown;
 }
 
-/** What came of an operation, or of one try of it. */
+/** The result of an operation or of one attempt. */
 export type Outcome = OkOutcome | RetryOutcome | FailOutcome;
 
-/** Known to every installed copy, so that a handler of one is understood by another. */
+/** A registered symbol, so that every installed copy of the package knows the outcomes of another one. */
 const BRAND = Symbol.for('millrace.outcome');
 
 const branded = <T extends Outcome>(outcome: T): T =>
@@ -35,11 +35,11 @@ const branded = <T extends Outcome>(outcome: T): T =>
 
 const invalid = (reason: string) => ERRORS.create('OUTCOME_INVALID', { reason });
 
-/** Makes outcomes; a handler returns one of these, or anything else, which is the data of an Ok. */
+/** Makes outcomes. A handler returns one of them, or any other value as the data of an `Ok`. */
 export const Outcome = Object.freeze({
   /**
-   * The work is done.
-   * @param data - anything JSON can carry.
+   * Makes the outcome of work that is done.
+   * @param data - a JSON value.
    */
   ok(data?: unknown, message?: string): OkOutcome {
     return branded({
@@ -50,12 +50,11 @@ export const Outcome = Object.freeze({
   },
 
   /**
-   * The work is not done; it is tried again after a while, as long as retries are left.
-   * @param retry - why, after how many tries, and when again.
+   * Makes the outcome of work that is retried after `nextRetryAfterMs`, while attempts are left.
    * @throws MillraceError `OUTCOME_INVALID`.
    */
   retry({ reason, attemptCount, nextRetryAfterMs }: Omit<RetryOutcome, 'type'>): RetryOutcome {
-    if (typeof reason !== 'string' || reason === '') throw invalid('a Retry has a reason');
+    if (typeof reason !== 'string' || reason === '') throw invalid('a Retry requires a reason');
     if (!(Number.isSafeInteger(attemptCount) && attemptCount >= 1))
       throw invalid(`attemptCount must be an integer ≥ 1, got ${attemptCount}`);
     if (!(Number.isFinite(nextRetryAfterMs) && nextRetryAfterMs >= 0))
@@ -64,12 +63,12 @@ export const Outcome = Object.freeze({
   },
 
   /**
-   * The work will not be done.
-   * @param cause - what was behind it; kept as JSON where it can be.
+   * Makes the outcome of work that failed for good.
+   * @param cause - stored as JSON if possible.
    * @throws MillraceError `OUTCOME_INVALID`.
    */
   fail(errorCode: string, message: string, cause?: unknown): FailOutcome {
-    if (typeof errorCode !== 'string' || errorCode === '') throw invalid('a Fail has an errorCode');
+    if (typeof errorCode !== 'string' || errorCode === '') throw invalid('a Fail requires an errorCode');
     return branded({
       type: 'Fail',
       errorCode,
@@ -78,7 +77,7 @@ export const Outcome = Object.freeze({
     });
   },
 
-  /** Whether a value was made here; data that merely looks like an outcome was not. */
+  /** Reports whether a value was made here. Data that only has the same fields was not. */
   is(value: unknown): value is Outcome {
     try {
       return typeof value === 'object' && value !== null && BRAND in value;

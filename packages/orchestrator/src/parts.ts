@@ -11,7 +11,7 @@ import {
 import { UnconfirmedCommands } from './unconfirmed.js';
 import { Waits } from './waits.js';
 
-/** What the services of one orchestrator share. */
+/** The parts that the services of one orchestrator share. */
 export interface OrchestratorParts {
   readonly options: ResolvedOrchestratorOptions;
   readonly events: OrchestratorEvents;
@@ -19,16 +19,16 @@ export interface OrchestratorParts {
   readonly waits: Waits;
   readonly watcher: BackingWatcher;
   readonly unconfirmed: UnconfirmedCommands;
-  /** Of commands whose executor says nothing of its routes. */
+  /** Traits of commands whose executor has no `traits`. */
   readonly defaultTraits: RouteTraits;
-  /** Somebody may have work now: called when an operation became due. */
+  /** Called when an operation becomes due after this delay. */
   onDue: (delayMs: number) => void;
-  /** Lets waiting callers go, then ends what runs here. */
+  /** Ends all waits, then the attempts. */
   stop(): Promise<void>;
 }
 
 /**
- * Makes the parts of an orchestrator and ties them together.
+ * Makes the parts of an orchestrator and connects them.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export function openParts(given: OrchestratorOptions): OrchestratorParts {
@@ -42,7 +42,7 @@ export function openParts(given: OrchestratorOptions): OrchestratorParts {
       if (waited) store.notices.tell(operation.opId);
     },
     onLeft(opId, settlement) {
-      // From now on only the store knows, and somebody here may be waiting.
+      // Waiters of this instance are served from the store from now on.
       waits.look(opId);
       if (settlement.kind === 'retry') parts.onDue(settlement.delayMs);
     },

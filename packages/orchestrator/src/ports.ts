@@ -17,70 +17,70 @@ import type { OpId } from './op-id.js';
 import type { FailOutcome, Outcome, RetryOutcome } from './outcome.js';
 import type { OpenState, OperationState } from './states.js';
 
-// ── The executor: who does the work ──────────────────────────────────────────────────────────────────────────
+// ── The executor ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What an executor is told of a try besides its envelope. */
+/** An attempt of an operation. */
 export interface Attempt {
-  /** The number of the try, from 1, and how many there may be. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
   readonly attemptsMax: number;
-  /** How often it was refused before a try began. */
+  /** Number of refusals by the protection of the route. */
   readonly refusals: number;
-  /** Aborts when the operation is cancelled, its lease is lost, or the instance ends. */
+  /** Aborts if the operation is cancelled, its lease is lost, or the instance stops. */
   readonly signal: AbortSignal;
 }
 
-/** What an executor answers: nothing when the work runs in this process, else what stands behind it; or that it did not begin. */
+/** The reply of an executor: undefined if the work runs in this process, its backing, or the refusal of the attempt. */
 export type ExecuteAnswer = undefined | { readonly backing: Backing } | { readonly refused: RetryOutcome };
 
-/** Why a command is not taken at all. */
+/** The reason why a command is rejected before it is stored. */
 export interface Refusal {
   readonly reason: 'RATE_LIMIT' | 'CB_OPEN' | 'BULKHEAD_FULL';
   readonly retryAfterMs: number;
 }
 
 /**
- * Told of what came of a try.
- * @param refused - the work had to wait and never began: its Retry is a refusal, which costs no try.
+ * Called with the outcome of an attempt.
+ * @param refused - true if the work never began. Its `Retry` then is a refusal, which counts as no attempt.
  */
 export type SettledListener = (opId: OpId, outcome: Outcome, refused?: boolean) => void;
 
-/** Does the work. Only the first three are needed. */
+/** Does the work. Only the first three methods are required. */
 export interface Executor {
-  /** Begins a try; does not wait for its end. A throw is a failure of the executor itself, and final. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: whoever has nothing to answer writes a function that returns nothing.
+  /** Begins an attempt without waiting for its end. A throw is a failure of the executor, and final. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: an executor without a reply is a function that returns nothing.
   execute(envelope: Envelope, attempt: Attempt): ExecuteAnswer | void | Promise<ExecuteAnswer | void>;
   /**
-   * Where the latest try of an operation is.
+   * Returns the state of the latest attempt of an operation.
    * @throws MillraceError `OPERATION_NOT_FOUND`.
    */
   getState(opId: OpId): OperationState | Promise<OperationState>;
   /**
-   * What came of the latest try.
-   * @throws MillraceError `OPERATION_NOT_TERMINAL` before it has ended, `OPERATION_NOT_FOUND`.
+   * Returns the outcome of the latest attempt.
+   * @throws MillraceError `OPERATION_NOT_TERMINAL` before its end, `OPERATION_NOT_FOUND`.
    */
   getOutcome(opId: OpId): Outcome | Promise<Outcome>;
   /**
-   * Tells of every try that ends in this process, and of backings whose end was seen; without it the state is polled.
-   * @returns a function that ends the telling.
+   * Subscribes to the ends of attempts in this process and of backings. Without this method the state is polled.
+   * @returns a function that unsubscribes.
    */
   onSettled?(listener: SettledListener): () => void;
   /**
-   * What the route of a command says of its operations.
+   * Returns the properties of the operations of a route.
    * @throws MillraceError `ROUTE_NOT_FOUND`.
    */
   traits?(command: Pick<Command, 'domain' | 'eventType'>): RouteTraits;
-  /** Asked before anything is stored; a command that is let through holds its place until `execute` or `withdraw`. */
+  /** Called before a command is stored. An admitted command holds its place until `execute` or `withdraw`. */
   admit?(envelope: Envelope): Refusal | undefined;
-  /** Gives the place of `admit` back: the operation will not be executed. */
+  /** Releases the place of `admit` for an operation that will not be executed. */
   withdraw?(opId: OpId): void;
-  /** `DOMAIN.EVENT_TYPE` of all that it can do; without, it is given every operation. */
+  /** `DOMAIN.EVENT_TYPE` of all its routes. Without it the executor gets every operation. */
   readonly routeNames?: readonly string[];
   /** The kinds of work that may stand behind operations. */
   readonly backings?: ReadonlyMap<string, BackingPort>;
 }
 
-/** What is known of the work behind an operation. */
+/** The state of the work behind an operation. */
 export type BackingLook =
   | { readonly kind: 'running' }
   | { readonly kind: 'ended'; readonly outcome: Outcome }
@@ -88,62 +88,62 @@ export type BackingLook =
 
 /** One kind of work behind operations. */
 export interface BackingPort {
-  /** Looks at many at once; a ref that is not in the answer is left for the next look. */
+  /** Checks many operations in one call. One that is missing in the reply is checked again later. */
   look(operations: readonly BackedOperation[]): Promise<ReadonlyMap<OpId, BackingLook>>;
-  /** Ends the work; nothing when it has ended or never began. May be repeated. */
+  /** Cancels the work. Does nothing if it has ended or never began. Safe to repeat. */
   cancel(operation: RoutedOperation): Promise<void>;
 }
 
-// ── The store: what is known of operations ───────────────────────────────────────────────────────────────────
+// ── The store ────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What came of `accept`. */
+/** The result of `accept`. */
 export type AcceptAnswer =
   | { readonly kind: 'accepted'; readonly token: number }
-  /** The key has an operation with the same body. */
+  /** The key belongs to an operation with the same body. */
   | { readonly kind: 'known'; readonly operation: Operation }
-  /** The key has an operation with another body. */
+  /** The key belongs to an operation with another body. */
   | { readonly kind: 'conflict'; readonly opId: OpId };
 
-/** What came of a settlement. */
+/** The result of a settlement. */
 export type SettleAnswer =
-  /** Written now or, by a call whose answer was lost, before. `waited`: another instance waits for news. */
+  /** Written now, or before by a call whose reply was lost. `waited`: another instance waits for it. */
   | { readonly kind: 'settled'; readonly operation: Operation; readonly waited: boolean }
-  /** Not this instance's any more, or ended: nothing was changed. */
+  /** Nothing was changed, because the operation has another owner or has ended. */
   | { readonly kind: 'refused'; readonly operation: Operation | undefined };
 
-/** What a runner looks for. */
+/** A request for due operations. */
 export interface ClaimRequest {
   readonly owner: string;
   readonly leaseMs: number;
   readonly limit: number;
-  /** `DOMAIN.EVENT_TYPE`: those that this instance can run; all of them without. */
+  /** `DOMAIN.EVENT_TYPE` of the routes that this instance can run (all). */
   readonly routes?: readonly string[] | undefined;
 }
 
-/** Operations that an instance owns. Every step checks the token; every call may be repeated. */
+/** Operations that an instance owns. Every method checks the token and is safe to repeat. */
 export interface Runs {
   /**
-   * Stores a new operation, or finds the one that has its key. Repeated with the same opId it answers as the first time.
+   * Stores a new operation, or returns the one that has its key. A repetition with the same opId has the same result.
    * @param timeoutMs - longest wait.
    */
   accept(operation: NewOperation, timeoutMs?: number): Promise<AcceptAnswer>;
-  /** PENDING → IN_PROGRESS. What is not this owner's any more is left alone. */
+  /** PENDING → IN_PROGRESS. Skips operations that have another owner. */
   begin(refs: readonly RunRef[]): Promise<void>;
-  /** Writes what came of a try. */
+  /** Writes the result of an attempt. */
   settle(ref: RunRef, settlement: Settlement): Promise<SettleAnswer>;
-  /** Extends leases. @returns those that are not this owner's any more. */
+  /** Extends leases. Returns the operations that have another owner. */
   extend(refs: readonly RunRef[], leaseMs: number): Promise<ReadonlySet<OpId>>;
-  /** Takes operations without an owner whose next try is due, the longest waiting first. */
+  /** Claims operations without an owner whose next attempt is due, the longest waiting first. */
   claim(request: ClaimRequest): Promise<readonly OwnedOperation[]>;
 }
 
-/** What is needed to find the work behind an operation, before its store knows that it has begun too. */
+/** An operation whose backing can be found, even if the store does not have it yet. */
 export interface RoutedOperation {
   readonly opId: OpId;
   readonly tenant: string;
   readonly domain: string;
   readonly eventType: string;
-  /** What stands behind it, once that is known. */
+  /** Its backing, if the store has it. */
   readonly backing?: Backing | undefined;
 }
 
@@ -152,95 +152,95 @@ export interface BackedOperation extends RoutedOperation {
   readonly backing: Backing;
 }
 
-/** What came of a cancellation. */
+/** The result of a cancellation. */
 export type CancelAnswer =
-  /** FAILED by this call, or by one before. */
+  /** FAILED by this call or by an earlier one. */
   | { readonly kind: 'cancelled'; readonly operation: Operation; readonly waited: boolean }
-  /** The outcome is written ahead: the backing has to be told, then `finalize`. */
+  /** The outcome is written ahead. Cancel the backing, then call `finalize`. */
   | { readonly kind: 'ahead'; readonly operation: Operation }
-  /** It had ended before, in another way. */
+  /** It had ended before, with another outcome. */
   | { readonly kind: 'ended'; readonly operation: Operation }
   | { readonly kind: 'unknown' };
 
-/** One operation that was freed of a dead owner. */
+/** An operation whose lease expired. */
 export interface Reaped {
   readonly operation: Operation;
-  /** `released`: somebody may try again. `failed`: it ended. */
+  /** `released`: it is due again. `failed`: it ended. */
   readonly became: 'released' | 'failed';
   readonly waited: boolean;
 }
 
-/** Steps without an owner: work behind operations, cancellation, repairs. */
+/** Changes of operations without an owner: backings, cancellation, repairs. */
 export interface Repairs {
-  /** Operations with work of this kind behind them that have not ended, in the order of their ids. */
+  /** Returns operations with a backing of this kind that have not ended, in the order of their ids. */
   backed(kind: string, after: OpId | undefined, limit: number): Promise<readonly BackedOperation[]>;
   /**
-   * Ends an operation whose backing has ended; one with an outcome written ahead ends with that.
-   * @param tx - of the database that the operations are in: the end happens with it.
+   * Ends an operation whose backing has ended. An outcome written ahead counts instead of `ending`.
+   * @param tx - a transaction in the database of the operations, which the end becomes part of.
    */
   endBacked(opId: OpId, ending: Ending, tx?: Tx): Promise<SettleAnswer>;
-  /** The backing is gone: somebody may hand the work over again. @returns false when nothing was changed. */
+  /** Makes an operation whose backing is gone due again. Returns false if nothing was changed. */
   dropBacking(opId: OpId): Promise<boolean>;
   /**
-   * Ends an operation that nothing stands behind; writes the outcome ahead for one whose route has a backing.
+   * Ends an operation without a backing. Writes the outcome ahead if its route has one.
    * @param outcome - `CANCELLED`.
    */
   cancel(opId: OpId, outcome: FailOutcome): Promise<CancelAnswer>;
-  /** Operations with an outcome written ahead that nobody is working on, the oldest first. */
+  /** Returns operations without an owner that have an outcome written ahead, the oldest first. */
   ahead(limit: number, after?: OpId): Promise<readonly Operation[]>;
-  /** Makes an outcome that was written ahead final. */
+  /** Ends an operation with its outcome written ahead. */
   finalize(opId: OpId): Promise<SettleAnswer>;
-  /** Frees operations of owners whose lease has ended; see RouteTraits for which of them fail. */
+  /** Releases or fails operations whose lease expired, by their traits. */
   reap(limit: number): Promise<readonly Reaped[]>;
-  /** Deletes operations that ended longer ago. @returns how many. */
+  /** Deletes operations that ended more than `retentionMs` ago. Returns their number. */
   prune(retentionMs: number, limit: number): Promise<number>;
 }
 
-/** How many operations there are. */
+/** Numbers of operations. */
 export interface OperationCounts {
   readonly byState: Readonly<Record<OperationState, number>>;
   readonly deadLetters: number;
-  /** How long the operation has been due that has waited longest for a try; 0 when none is. */
+  /** Age of the oldest operation that waits for an attempt. 0 if none waits. */
   readonly oldestDueMs: number;
 }
 
-/** How many operations there are that have not ended. */
+/** Numbers of operations that have not ended. */
 export interface OpenCounts {
   readonly byState: Readonly<Record<OpenState, number>>;
   /** As of OperationCounts. */
   readonly oldestDueMs: number;
 }
 
-/** Questions. */
+/** Reads operations. */
 export interface Views {
   get(opId: OpId): Promise<Operation | undefined>;
   /**
-   * Looks at operations that somebody waits for, and notes how long: whoever ends one within that time tells it by a notice.
+   * Returns operations that callers of this instance wait for. An instance that ends one within `waitMs` sends a notice.
    */
   watch(opIds: readonly OpId[], waitMs: number): Promise<readonly Operation[]>;
-  /** Newest first. */
+  /** Returns a page, the newest operation first. */
   list(filter: OperationFilter, limit: number, cursor: string | undefined): Promise<Page<Operation>>;
-  /** Looks at all operations, those that have ended too. */
+  /** Counts all operations, ended ones included. */
   counts(): Promise<OperationCounts>;
-  /** Looks at those only that have not ended. */
+  /** Counts the operations that have not ended. */
   openCounts(): Promise<OpenCounts>;
 }
 
-/** Hints between instances; they may be lost. */
+/** Notices between instances. They may be lost. */
 export interface Notices {
-  /** Tells all instances that something became of an operation, soon. */
+  /** Notifies all instances that an operation changed, after this call. */
   tell(opId: OpId): void;
-  /** @returns a function that ends the hearing. */
+  /** Adds a listener. Returns a function that removes it. */
   hear(listener: (opId: OpId) => void): () => void;
 }
 
-/** Keeps operations. */
+/** Stores operations. */
 export interface OperationStore {
   readonly runs: Runs;
   readonly repairs: Repairs;
   readonly views: Views;
   readonly notices: Notices;
-  /** Opens what it needs; checks its layout. */
+  /** Opens the store and checks its layout. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }

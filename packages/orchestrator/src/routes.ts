@@ -5,71 +5,72 @@ import type { Outcome } from './outcome.js';
 import type { BackingPort } from './ports.js';
 import type { ProtectionOptions } from './protection/options.js';
 
-/** What an inline handler is given besides the command. */
+/** The context of an inline handler. */
 export interface InlineContext extends WorkContext {
   readonly opId: OpId;
   readonly tenant: string;
   readonly traceparent: string | undefined;
-  /** Tries left after this one. */
+  /** Attempts left after this one. */
   readonly retriesLeft: number;
 }
 
 /**
- * Does the work of a command in this process. Returns an Outcome, or anything else that is the data of an `Ok`. Throws: tried again while retries are
- * left; NonRetryableError: failed at once; RateLimitedError: tried again when it says. `P` is what it takes the payload for.
+ * Does the work of a command in this process. Returns an Outcome, or any other value as the data of an `Ok`. A throw is
+ * retried while attempts are left, a RateLimitedError after its time; a NonRetryableError fails at once. `P` is the
+ * assumed type of the payload, which is not checked.
  */
 export type InlineHandler<P = unknown> = (command: Command<P>, context: InlineContext) => unknown;
 
-/** What every route may ask for. */
+/** Options of every route. */
 export interface RouteOptions {
-  /** May be run or handed over again without harm: needed for hedging, and for handing over again what a backing lost. */
+  /** The work may run more than once without harm (false). Required for hedges and to hand lost work over again. */
   readonly idempotent?: boolean | undefined;
-  /** Limits of time, rate, calls at once and failures for what it calls. */
+  /** Timeout, rate limit, bulkhead, circuit breaker and hedges (none). */
   readonly protect?: ProtectionOptions | undefined;
 }
 
-/** What an inline route may ask for. */
+/** Options of an inline route. */
 export interface InlineOptions extends RouteOptions {
-  /** Longest run of one try (`maxProcessingMs` of the executor). */
+  /** Timeout of an attempt (`maxProcessingMs` of the executor). */
   readonly timeoutMs?: number | undefined;
-  /** How often a failed try is repeated (`maxRetries` of the executor), and when. */
+  /** Number and delays of retries (`maxRetries` and backoff of the executor). */
   readonly retry?: Partial<RetryPolicy> | undefined;
-  /** What becomes of an operation whose instance died: `retry` (at least once, the default) or `fail` (at most once). */
+  /** What happens to an operation whose instance died (`retry`: at least once). `fail` runs it at most once. */
   readonly onLost?: OnLost | undefined;
 }
 
-/** A route that runs in this process. */
+/** A route whose work runs in this process. */
 export interface InlineRoute {
   readonly kind: 'inline';
   readonly run: InlineHandler;
   readonly options: InlineOptions;
 }
 
-/** A route that hands its commands to another part. */
+/** A route that hands its commands over to another part. */
 export interface BackedRoute {
-  /** Of the adapter that takes them. */
+  /** Kind of the adapter that the commands go to. */
   readonly kind: string;
-  /** What that adapter needs to know; made by `bulk` or `batch`. */
+  /** Definition for that adapter, made by `bulk` or `batch`. */
   readonly definition: object;
   readonly options: RouteOptions;
 }
 
-/** Where commands of one kind go. */
+/** The work of one kind of command. */
 export type Route = InlineRoute | BackedRoute;
 
 /** Routes by `DOMAIN.EVENT_TYPE`. */
 export type Routes = Readonly<Record<string, Route>>;
 
-/** A part that takes commands over. */
+/** Connects a part that commands can be handed over to. */
 export interface BackingAdapter extends BackingPort {
   readonly kind: string;
   /**
-   * Checks a route when the executor is made.
+   * Validates a route when the executor is made.
    * @throws MillraceError `ROUTE_INVALID`.
    */
   check?(name: string, route: BackedRoute): void;
-  /** Hands a command over. Repeated with the same opId it changes nothing. */
+  /** Hands a command over. A repetition with the same opId changes nothing. */
   submit(envelope: Envelope, route: BackedRoute): Promise<Backing>;
-  /** Tells of ends that it hears of, so that nobody has to wait for the next look. */
+  /** Subscribes to the ends of handed-over work, which makes them known before the next check. */
   onSettled?(listener: (opId: OpId, outcome: Outcome) => void): () => void;
 }

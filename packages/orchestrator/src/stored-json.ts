@@ -5,21 +5,21 @@ import type { Ending, Settlement } from './model.js';
 import { Outcome } from './outcome.js';
 
 /**
- * What a store keeps of a value. JSON text and no `json` column: PostgreSQL refuses NUL characters and deep nesting there.
- * @param value - anything JSON can carry; what it cannot is null.
+ * Writes a value as the JSON text that stores keep. A value without JSON becomes null. The column is no `json`, because
+ * PostgreSQL rejects NUL characters and deep nesting in it.
  */
 export const toStoredJson = (value: unknown): string => JSON.stringify(value) ?? 'null';
 
 /**
- * Reads what a store kept. A key `__proto__` is left out: code that copies the value must not change what its objects inherit.
- * @param text - of `toStoredJson`.
+ * Parses the text of `toStoredJson`. Leaves out keys named `__proto__`, which could change the prototype of objects that
+ * code copies from the value.
  */
 export const fromStoredJson = (text: string): unknown =>
   parse(text, null, { protoAction: 'remove', constructorAction: 'ignore' });
 
 /**
- * The text of an outcome to be stored.
- * @throws MillraceError `OUTCOME_INVALID` when JSON cannot carry it.
+ * Writes an outcome as stored text.
+ * @throws MillraceError `OUTCOME_INVALID` if it has no JSON.
  */
 export function toOutcomeText(outcome: Outcome): string {
   try {
@@ -30,8 +30,8 @@ export function toOutcomeText(outcome: Outcome): string {
 }
 
 /**
- * The text of the outcome of an end.
- * @throws MillraceError `OUTCOME_INVALID` also for an end that is COMPLETED without an `Ok`, or FAILED with one.
+ * Writes the outcome of an end as stored text.
+ * @throws MillraceError `OUTCOME_INVALID`, also for COMPLETED without an `Ok` and FAILED with one.
  */
 export function toEndingText({ state, outcome }: Ending): string {
   if ((state === 'COMPLETED') !== (outcome.type === 'Ok'))
@@ -40,8 +40,7 @@ export function toEndingText({ state, outcome }: Ending): string {
 }
 
 /**
- * An outcome that was stored. One that somebody has spoilt in the store is told as such: it must not take a whole list with it.
- * @param text - of `toOutcomeText`.
+ * Parses a stored outcome. A corrupt one becomes a `Fail` with `OUTCOME_INVALID`, so that it cannot break a whole list.
  */
 export function fromOutcomeText(text: string): Outcome {
   try {
@@ -54,21 +53,18 @@ export function fromOutcomeText(text: string): Outcome {
   }
 }
 
-/** Longest wait for another try. A longer one would not fit into the times of every store. */
+/** Longest delay of an attempt. A longer one would not fit into the times of every store. */
 const DELAY_MAX_MS = 31 * 24 * 3_600_000;
 
-/**
- * A wait within its limits.
- * @param delayMs - as it was asked for; what is no number is the longest wait.
- */
+/** Rounds a delay and keeps it within its limits. NaN becomes the longest one. */
 export const boundedDelayMs = (delayMs: number): number =>
   Math.round(Math.min(Math.max(Number.isNaN(delayMs) ? DELAY_MAX_MS : delayMs, 0), DELAY_MAX_MS));
 
 const MARK_LENGTH_MAX = 100;
 
 /**
- * Tells one settlement of a try from all others, so that a repeated one is known again when the answer to the first was lost.
- * @param by - the token of the try, or `backing`.
+ * Returns a mark that identifies a settlement, so that the store recognises its repetition after a lost reply.
+ * @param by - the token of the attempt, or `backing`.
  */
 export function settlementMark(
   by: number | 'backing',
@@ -84,7 +80,7 @@ export function settlementMark(
           ? [settlement.backing.kind, settlement.backing.ref]
           : [];
   const text = JSON.stringify([settlement.kind, ...parts, outcomeText]);
-  // Most are short, and a digest is a quarter of the time of writing one in memory.
+  // Most are short, and a digest takes a quarter of the time of a write in memory.
   const short = text.length <= MARK_LENGTH_MAX ? text : createHash('sha256').update(text).digest('base64url');
   return `${by}:${short}`;
 }

@@ -5,21 +5,21 @@ import type { OpId } from './op-id.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
 import { FIRST_TOKEN } from './rules/operation-record.js';
 
-/** A command whose acceptance nobody has confirmed. */
+/** A command whose acceptance the store has not confirmed. */
 interface Unconfirmed {
   readonly envelope: Envelope;
   readonly traits: RouteTraits;
-  /** After that its lease has ended, if it was accepted at all: then it is the Reaper's. */
+  /** End of its lease if it was accepted. The Reaper releases it then. */
   readonly untilMs: number;
 }
 
-/** So many are looked for; what is beyond waits for its lease to end. */
+/** Maximum number of commands looked for. Others wait for the end of their lease. */
 const KEPT_MAX = 1_000;
 const LOOK_EVERY_MS = 500;
 
 /**
- * Commands whose callers were told to repeat their key: some were stored all the same, and are this instance's to run. They are looked for
- * until the store answers, so that a short outage does not cost them a whole lease.
+ * Commands answered with `STORE_UNAVAILABLE`. Some were stored all the same, owned by this instance. They are looked for
+ * until the store replies and then run, so that a short outage does not delay them by a whole lease.
  */
 export class UnconfirmedCommands {
   readonly #options: ResolvedOrchestratorOptions;
@@ -33,7 +33,7 @@ export class UnconfirmedCommands {
     this.#attempts = attempts;
   }
 
-  /** Looks for an operation from now on. */
+  /** Adds a command to look for. */
   add(envelope: Envelope, traits: RouteTraits): void {
     const { clock, leaseMs } = this.#options;
     if (this.#isStopped || this.#commands.size >= KEPT_MAX) return;
@@ -41,7 +41,7 @@ export class UnconfirmedCommands {
     this.#cancelTimer ??= this.#later();
   }
 
-  /** Looks no more. */
+  /** Ends the search. */
   stop(): void {
     this.#isStopped = true;
     this.#cancelTimer?.();
@@ -64,12 +64,12 @@ export class UnconfirmedCommands {
         if (!command || owned !== owner || state !== 'PENDING' || attempts !== 1) continue;
         logger.info(
           operationFields(command.envelope),
-          'An operation was accepted although nobody could confirm it; it is run now',
+          'Unconfirmed operation found in the store, running it now',
         );
         this.#attempts.begin({ opId, token: FIRST_TOKEN, attempt: 1, refusals: 0, ...command });
       }
     } catch (error) {
-      logger.debug({ reason: String(error) }, 'Unconfirmed commands could not be looked for yet');
+      logger.debug({ reason: String(error) }, 'Unconfirmed commands not checked, will retry');
     }
     const now = clock.monotonicMs();
     for (const [opId, { untilMs }] of this.#commands) if (untilMs <= now) this.#commands.delete(opId);

@@ -4,30 +4,30 @@ import type { OpId } from './op-id.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
 import { isTerminal } from './states.js';
 
-/** Somebody here who waits for news of one operation. */
+/** A caller of this instance that waits for an operation. */
 interface Waiter {
-  /** Told of every look that shows the operation as it is now. */
+  /** Called with the operation whenever it is read. */
   readonly tell: (operation: Operation) => void;
-  /** Wants to hear of every change, not only of the end. */
+  /** True if it waits for every change, not only for the end. */
   readonly wantsChanges: boolean;
-  /** Told that the instance ends. */
+  /** Called when the instance stops. */
   readonly end: () => void;
-  /** Until when, by the monotonic clock. */
+  /** End of the wait, on the monotonic clock. */
   readonly untilMs: number;
 }
 
-/** How long notices are asked for at a time: whoever ends an operation later finds nobody waiting, and tells nobody. */
+/** Minimum time for which notices are requested. An instance that ends an operation later sends none. */
 const WATCH_MIN_MS = 1_000;
 const WATCHED_AT_ONCE_MAX = 1_000;
 
-/** Which operations run here: their ends are told without asking the store. */
+/** Knows the operations that run here, whose ends are reported without a read of the store. */
 export interface RunsHere {
   holds(opId: OpId): boolean;
 }
 
 /**
- * Everybody in this process who waits for an operation. What runs here tells its end by itself; all others are looked at together, when a
- * notice comes and from time to time: notices may be lost.
+ * The callers of this instance that wait for operations. Ends of operations that run here are reported directly. All
+ * others are read in one call, after a notice and periodically, because notices may be lost.
  */
 export class Waits {
   readonly #options: ResolvedOrchestratorOptions;
@@ -44,18 +44,17 @@ export class Waits {
     this.#runsHere = runsHere;
   }
 
-  /** Whether the instance ends: whoever waits is let go. */
+  /** True if the instance stops, which ends all waits. */
   get isStopped(): boolean {
     return this.#stopped.signal.aborted;
   }
 
   /**
    * Waits for the end of an operation.
-   * @param waitMs - longest wait.
-   * @returns the ended operation; undefined when the time is over or the instance ends.
+   * @returns the ended operation, or undefined after `waitMs` or if the instance stops.
    */
   forEnd(opId: OpId, waitMs: number, signal?: AbortSignal): Promise<Operation | undefined> {
-    // No AbortController: every submit waits here, and making and aborting one costs as much as a sixth of a short operation.
+    // No AbortController: every submit waits here, and making and aborting one takes a sixth of a short operation.
     return new Promise((resolve) => {
       if (signal?.aborted || this.isStopped) {
         resolve(undefined);
@@ -81,9 +80,8 @@ export class Waits {
   }
 
   /**
-   * Hears of an operation until told otherwise.
-   * @param waitMs - how long at most.
-   * @returns a function that ends it.
+   * Adds a waiter. Returns a function that removes it.
+   * @param waitMs - longest wait.
    */
   enter(opId: OpId, waitMs: number, { tell, wantsChanges, end }: Omit<Waiter, 'untilMs'>): () => void {
     const waiter = { tell, wantsChanges, end, untilMs: this.#options.clock.monotonicMs() + waitMs };
@@ -105,24 +103,24 @@ export class Waits {
     };
   }
 
-  /** Tells whoever waits here how an operation is now. */
+  /** Passes the current operation to its waiters. */
   tell(operation: Operation): void {
     for (const waiter of [...(this.#waiters.get(operation.opId) ?? [])]) waiter.tell(operation);
   }
 
-  /** Looks at an operation now, if somebody here waits for it. */
+  /** Reads an operation now if it has waiters. */
   look(opId: OpId): void {
     if (!this.#waiters.has(opId)) return;
     this.#wanted.add(opId);
     this.#looking ??= this.#look();
   }
 
-  /** An operation that runs here has begun: those who want to hear of changes look. */
+  /** Reads an operation that began here if a waiter wants changes. */
   begun(opId: OpId): void {
     for (const { wantsChanges } of this.#waiters.get(opId) ?? []) if (wantsChanges) this.look(opId);
   }
 
-  /** Lets everybody go. */
+  /** Ends all waits. */
   stop(): void {
     this.#stopped.abort();
     this.#unhear?.();
@@ -157,7 +155,7 @@ export class Waits {
       try {
         for (const operation of await store.views.watch(opIds, untilMs - now)) this.tell(operation);
       } catch (error) {
-        logger.debug({ reason: String(error) }, 'Operations that are waited for could not be looked at');
+        logger.debug({ reason: String(error) }, 'Awaited operations not read, will retry');
       }
     }
     this.#looking = undefined;

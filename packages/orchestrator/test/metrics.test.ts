@@ -30,7 +30,7 @@ it('orchestrator NFR-4: shows what is answered fast, converted and rejected, and
   const command = (eventType: string) => ({ domain: 'A', eventType, bizKey: 'k' });
   for (const _ of [1, 2]) await orchestrator.submit(command('QUICK'), 5_000);
   await orchestrator.submit(command('SLOW'), 50);
-  await expect(orchestrator.submit(command('NONE'))).rejects.toThrow('no route');
+  await expect(orchestrator.submit(command('NONE'))).rejects.toThrow('not found');
   const opId = OpId.of('018f0000-0000-7000-8000-000000000000');
   orchestrator.events.emit('repaired', { by: 'reaper', opId, became: 'released' });
   orchestrator.events.emit('submitted', { route: 'A.INVENTED' });

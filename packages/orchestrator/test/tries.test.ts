@@ -290,12 +290,12 @@ describe('tries of inline work', () => {
     await expect(service.submit(command('b', { route: 'ORDER.CANCEL' }))).rejects.toMatchObject({
       code: 'ROUTE_NOT_FOUND',
       status: 404,
-      message: 'There is no route ORDER.CANCEL; known: ORDER.PLACE',
+      message: 'Route ORDER.CANCEL not found; known routes: ORDER.PLACE',
     });
     expect((await service.operations.list()).items).toEqual([]);
     await service.stop();
     expect(() => defineRoutes({ 'order.place': inline(() => 1) })).toThrow(/DOMAIN.EVENT_TYPE/);
-    expect(() => defineRoutes({ 'A.B': inline(undefined as never) })).toThrow(/needs a function/);
+    expect(() => defineRoutes({ 'A.B': inline(undefined as never) })).toThrow(/requires a function/);
     expect(() => defineRoutes({ 'A.B': null as never })).toThrow(/make it with inline/);
     await expect(world.open({ 'A.B': { kind: 'bulk', definition: {}, options: {} } })).rejects.toThrow(
       /nothing takes 'bulk' work over/,

@@ -63,7 +63,7 @@ describe('Outcome', () => {
       { nextRetryAfterMs: -1 },
       { nextRetryAfterMs: Number.NaN },
     ])
-      expect(() => Outcome.retry({ ...retry, ...bad })).toThrow(/The outcome cannot be kept/);
+      expect(() => Outcome.retry({ ...retry, ...bad })).toThrow(/The outcome cannot be stored/);
     expect(() => Outcome.fail('', 'why')).toThrow(/errorCode/);
     const hostile = new Proxy(
       {},
@@ -122,9 +122,9 @@ describe('StateTransition', () => {
       for (const to of OPERATION_STATES) {
         const step = () => StateTransition.validate(from, to);
         if (allowed.includes(`${from} ${to}`)) expect(step).not.toThrow();
-        else expect(step).toThrow(`An operation cannot go from ${from} to ${to}`);
+        else expect(step).toThrow(`Invalid transition from ${from} to ${to};`);
       }
-    expect(() => StateTransition.validate('NOWHERE' as never, 'FAILED')).toThrow(/cannot go from NOWHERE/);
+    expect(() => StateTransition.validate('NOWHERE' as never, 'FAILED')).toThrow(/from NOWHERE/);
     expect(OPERATION_STATES.filter(isTerminal)).toEqual(['COMPLETED', 'FAILED']);
   });
 });

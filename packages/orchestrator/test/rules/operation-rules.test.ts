@@ -144,7 +144,7 @@ describe('the rules of an operation', () => {
     );
   });
 
-  it('orchestrator NFR-2: a second end is no step of the machine', () => {
+  it('orchestrator NFR-2: rejects a second end', () => {
     const traits = { kind: 'inline', attemptsMax: 1, onLost: 'retry', idempotent: false } as const;
     const once = end(
       newRecord(given(traits), 1),
@@ -152,9 +152,9 @@ describe('the rules of an operation', () => {
       2,
     );
     expect(() => end(once, { state: 'COMPLETED', outcomeText: '{}', deadLetter: false }, 3)).toThrow(
-      /cannot go/,
+      /Invalid transition/,
     );
-    expect(() => StateTransition.validate('PENDING', 'COMPLETED')).toThrow(/only to IN_PROGRESS/);
+    expect(() => StateTransition.validate('PENDING', 'COMPLETED')).toThrow(/allowed: IN_PROGRESS/);
   });
 
   it.each([
