@@ -11,6 +11,7 @@ import {
   silentLogger,
   systemClock,
   systemRng,
+  withDeadline,
 } from '@millrace/foundation';
 import { abortError, ERRORS } from '../errors.js';
 import { InMemoryQueue } from '../memory/queue.js';
@@ -284,13 +285,10 @@ export class TaskManager<I, R = unknown> implements Service {
   /** Waits until no handler runs; false when the time is up first. */
   async #idleWithin(ms: number): Promise<boolean> {
     if (this.#lanes.activeCount > 0) {
-      await new Promise<void>((resolve) => {
-        const cancelTimer = this.#clock.setTimer(ms, resolve);
-        this.#onIdle = () => {
-          cancelTimer();
-          resolve();
-        };
+      const idle = new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
       });
+      await withDeadline(this.#clock, ms, idle);
       this.#onIdle = ignore;
     }
     return this.#lanes.activeCount === 0;
