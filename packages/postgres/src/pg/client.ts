@@ -66,9 +66,7 @@ export function reconnectPauseMs(
   return withJitter(longestMs, -0.5, rng.next());
 }
 
-/**
- * Sends everything of this turn of the event loop in one write: BEGIN with the first statement, COMMIT behind the last.
- */
+/** Sends everything of this turn of the event loop in one write: BEGIN with the first statement, COMMIT behind the last. */
 export function gatherWrites(client: pg.ClientBase): void {
   const stream = streamOf(client);
   if (!stream || stream.writableCorked > 0) return;

@@ -1,4 +1,5 @@
 import { Lifecycle } from '@millrace/foundation';
+import { ChannelHandlers } from '../channel-handlers.js';
 import type { Database, QueryResult, Row, SingleQueryOptions, TransactionOptions, Tx } from '../database.js';
 import { resultOf, type SessionResult, type TransactionHost } from '../driver.js';
 import { ERRORS } from '../errors.js';
@@ -25,8 +26,10 @@ const OLDEST_VERSION = 140_000;
  */
 export class PgDatabase extends Lifecycle implements Database {
   readonly kind = 'postgres';
+  readonly poolSize: number;
   readonly options: ResolvedPgDatabaseOptions;
   readonly #connections: Connections;
+  readonly #handlers: ChannelHandlers;
   readonly #listener: Listener;
   readonly #host: TransactionHost;
   #stopping: Promise<void> | undefined;
@@ -35,10 +38,12 @@ export class PgDatabase extends Lifecycle implements Database {
   constructor(options: PgDatabaseOptions) {
     super('The database', { start: () => this.#requireVersion(), stop: () => {} });
     this.options = resolvePgDatabaseOptions(options);
-    const { clock, schema, callTimeoutMs } = this.options;
+    const { clock, schema, poolSize, callTimeoutMs, logger } = this.options;
     if (schema !== undefined) quoteIdentifier(schema);
+    this.poolSize = poolSize;
     this.#connections = new Connections(this.options);
-    this.#listener = new Listener(this.options);
+    this.#handlers = new ChannelHandlers(logger, (sql) => this.#listener.change(sql));
+    this.#listener = new Listener(this.options, this.#handlers);
     this.#host = {
       ...this.options,
       limitsServer: true,
@@ -47,14 +52,11 @@ export class PgDatabase extends Lifecycle implements Database {
     };
   }
 
-  get poolSize(): number {
-    return this.options.poolSize;
-  }
-
   /** Closes every connection at once, also if PostgreSQL is frozen. Calls and transactions under way fail. */
   override stop(): Promise<void> {
     // Not a step of the lifecycle: calls connect without a start, and stop must not wait for a start under way.
-    this.#stopping ??= this.#disconnect().then(() => super.stop());
+    this.#listener.stop();
+    this.#stopping ??= this.#connections.stop().then(() => super.stop());
     return this.#stopping;
   }
 
@@ -74,10 +76,10 @@ export class PgDatabase extends Lifecycle implements Database {
       try {
         return resultOf(await this.#attempt(sql, values, options, deadline));
       } catch (error) {
-        if (signal?.aborted && error === signal.reason) throw error;
+        if (this.#stopping) throw stoppedError();
         const again =
-          repeatable && endsConnection(error) && clock.monotonicMs() < deadline && !this.#stopping;
-        if (!again) throw this.#stopping ? stoppedError() : toDatabaseError(error, 'a query');
+          repeatable && !signal?.aborted && endsConnection(error) && clock.monotonicMs() < deadline;
+        if (!again) throw toDatabaseError(error, 'a query', signal);
       }
     }
   }
@@ -89,7 +91,7 @@ export class PgDatabase extends Lifecycle implements Database {
 
   /** Listens to NOTIFY on one connection of its own; see {@link Database}. */
   listen(channel: string, handler: (payload: string) => void): () => void {
-    return this.#listener.listen(channel, handler);
+    return this.#handlers.listen(channel, handler);
   }
 
   async #attempt(
@@ -115,11 +117,6 @@ export class PgDatabase extends Lifecycle implements Database {
       if (isLong) session.discard();
       else session.release();
     }
-  }
-
-  #disconnect(): Promise<void> {
-    this.#listener.stop();
-    return this.#connections.stop();
   }
 
   async #requireVersion(): Promise<void> {

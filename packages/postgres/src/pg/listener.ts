@@ -1,6 +1,6 @@
 import type { CancelTimer } from '@millrace/foundation';
 import type pg from 'pg';
-import { ChannelHandlers } from '../channel-handlers.js';
+import type { ChannelHandlers } from '../channel-handlers.js';
 import { clientConfig, destroyClient, loadPg, reconnectPauseMs } from './client.js';
 import type { ResolvedPgDatabaseOptions } from './options.js';
 
@@ -23,14 +23,9 @@ export class Listener {
   #cancelTimer: CancelTimer = () => {};
   #state: 'closed' | 'open' | 'stopped' = 'closed';
 
-  constructor(options: ResolvedPgDatabaseOptions) {
+  constructor(options: ResolvedPgDatabaseOptions, handlers: ChannelHandlers) {
     this.#options = options;
-    this.#handlers = new ChannelHandlers(options.logger, (sql) => this.#change(sql));
-  }
-
-  /** Adds a handler and returns a function that removes it. */
-  listen(channel: string, handler: (payload: string) => void): () => void {
-    return this.#handlers.listen(channel, handler);
+    this.#handlers = handlers;
   }
 
   /** Stops listening to all channels at once. */
@@ -39,7 +34,8 @@ export class Listener {
     this.#state = 'stopped';
   }
 
-  #change(sql: string): void {
+  /** Sends LISTEN or UNLISTEN after a change of the handlers. */
+  change(sql: string): void {
     if (this.#handlers.statements.length === 0) this.#close();
     else if (this.#state === 'closed') this.#open();
     else this.#send(sql);

@@ -86,17 +86,11 @@ export class PgliteDatabase extends Lifecycle implements Database {
   async transaction<T>(fn: (tx: Tx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     this.#requireOutside('database.transaction');
     await this.start();
-    // Each run has its own mark: a function abandoned at its timeout is outside from then on.
-    const marks: { open: boolean }[] = [];
-    const marked = (tx: Tx) => {
-      const mark = { open: true };
-      marks.push(mark);
-      return this.#inside.run(mark, () => fn(tx));
-    };
+    const mark = { open: true };
     try {
-      return await runTransaction(this.#host, marked, options);
+      return await runTransaction(this.#host, (tx) => this.#inside.run(mark, () => fn(tx)), options);
     } finally {
-      for (const mark of marks) mark.open = false;
+      mark.open = false; // A function abandoned at its timeout is outside from now on.
     }
   }
 

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type CancelTimer, type Clock, type Rng, sleep } from '@millrace/foundation';
+import { type Loop, type LoopKit, loop, sleep } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
 
 /** The data is everything that jobs carry, and PGlite makes its files readable for all users. */
@@ -44,14 +44,17 @@ export interface ProcessIdentity {
 export class DirectoryLock {
   readonly #folder: string;
   readonly #file: string;
-  readonly #clock: Clock;
-  #cancelBeat: CancelTimer = () => {};
+  readonly #beat: Loop;
 
-  private constructor(folder: string, file: string, clock: Clock) {
+  private constructor(folder: string, file: string, kit: LoopKit) {
     this.#folder = folder;
     this.#file = file;
-    this.#clock = clock;
-    this.#beatLater();
+    const touch = async () => {
+      const now = new Date(); // The time of the file system, not of the database's clock.
+      utimesSync(file, now, now);
+    };
+    this.#beat = loop(kit, 'Touch the lock of the database', BEAT_EVERY_MS, touch, { unref: true });
+    this.#beat.start();
   }
 
   /**
@@ -59,44 +62,28 @@ export class DirectoryLock {
    * @param directory - need not exist.
    * @throws MillraceError `DATABASE_IN_USE`; the error of the file system.
    */
-  static async take(
-    directory: string,
-    { clock, rng }: { readonly clock: Clock; readonly rng: Rng },
-  ): Promise<DirectoryLock> {
+  static async take(directory: string, kit: LoopKit): Promise<DirectoryLock> {
     const folder = lockOf(directory);
     for (let left = ATTEMPTS_MAX; ; left--) {
       const file = join(folder, `${process.pid}-${randomBytes(8).toString('hex')}.json`);
       writeOwn(folder, file);
       const others = filesIn(folder).filter((other) => other !== file);
       const holder = findHolder(others, (dead) => rmSync(dead, { force: true }));
-      if (!holder) return new DirectoryLock(folder, file, clock);
+      if (!holder) return new DirectoryLock(folder, file, kit);
       removeOwn(folder, file);
       if (left <= 1) {
         const { pid = '?', host = '?' } = holder;
         throw ERRORS.create('DATABASE_IN_USE', { directory, pid, host });
       }
       // The holder may be another opener, which has seen this one and removes its file too.
-      await sleep(clock, 10 + 40 * rng.next());
+      await sleep(kit.clock, 10 + 40 * kit.rng.next());
     }
   }
 
   /** Releases the directory. A second call does nothing. */
   release(): void {
-    this.#cancelBeat();
+    void this.#beat.stop();
     removeOwn(this.#folder, this.#file);
-  }
-
-  #beatLater(): void {
-    const beat = () => {
-      const now = new Date(); // The time of the file system, not of the database's clock.
-      try {
-        utimesSync(this.#file, now, now);
-      } catch {
-        // Writes of the database report a broken disk. The next beat tries again.
-      }
-      this.#beatLater();
-    };
-    this.#cancelBeat = this.#clock.setTimer(BEAT_EVERY_MS, beat, { unref: true });
   }
 }
 

@@ -31,11 +31,13 @@ const amountOf = async (id: number) =>
   (await admin.query('SELECT amount FROM account WHERE id = $1', [id])).rows[0]?.amount;
 const selectOne = async (database: Queryable, sql: string) =>
   (await database.query<{ v: unknown }>(`SELECT ${sql} AS v`)).rows[0]?.v;
-const backendsOf = (name: string, statement = '%') =>
+const backendsOf = (name: string, condition = 'true') =>
   selectOne(
     admin,
-    `(SELECT count(*)::int FROM pg_stat_activity WHERE application_name = '${name}:pool' AND query LIKE '${statement}')`,
+    `(SELECT count(*)::int FROM pg_stat_activity WHERE application_name = '${name}:pool' AND ${condition})`,
   );
+const untilRunning = (name: string, count: number) =>
+  until(async () => (await backendsOf(name, "state = 'active'")) === count, { what: `${count} running` });
 
 it('commits all of several serializable transactions that collide, if they may run again', async () => {
   await using database = open();
@@ -81,9 +83,7 @@ describe('a statement that takes too long', () => {
     const thrown = await failure(database.query('SELECT pg_sleep(60)'));
     expect(thrown).toMatchObject({ code: 'BACKEND_UNAVAILABLE', retryable: true });
     expect(performance.now() - startedAt).toBeLessThan(2_000);
-    await until(async () => (await backendsOf('slow', '%pg_sleep%')) === 0, {
-      what: 'the server to stop it',
-    });
+    await untilRunning('slow', 0);
     expect(await selectOne(database, '1')).toBe(1);
   });
 
@@ -91,14 +91,10 @@ describe('a statement that takes too long', () => {
     await using database = open({ applicationName: 'signalled' });
     const control = new AbortController();
     const outcome = failure(database.query('SELECT pg_sleep(60)', [], { signal: control.signal }));
-    const running = (count: number) =>
-      until(async () => (await backendsOf('signalled', '%pg_sleep%')) === count, {
-        what: `${count} running`,
-      });
-    await running(1);
+    await untilRunning('signalled', 1);
     control.abort(new Error('enough'));
     expect(await outcome).toMatchObject({ message: 'enough' });
-    await running(0);
+    await untilRunning('signalled', 0);
   });
 
   it('is stopped by the server alone when this process does not look at its clock', async () => {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { seededRng, systemClock } from '@millrace/foundation';
+import { type Clock, seededRng, silentLogger, systemClock } from '@millrace/foundation';
 import { ManualClock } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -17,7 +17,8 @@ beforeEach(() => {
   folder = `${directory}.lock`;
 });
 
-const take = (seed = 1) => DirectoryLock.take(directory, { clock: systemClock, rng: seededRng(seed) });
+const take = (seed = 1, clock: Clock = systemClock) =>
+  DirectoryLock.take(directory, { clock, rng: seededRng(seed), logger: silentLogger });
 const files = () => readdirSync(folder);
 /** Writes the file of another holder. */
 function leaveBehind(content: Partial<ProcessIdentity> | string, ageMs = 0): string {
@@ -78,7 +79,7 @@ describe('DirectoryLock', () => {
 
   it('touches its file while it is held, for machines that cannot see its process', async () => {
     const clock = new ManualClock();
-    const lock = await DirectoryLock.take(directory, { clock, rng: seededRng(1) });
+    const lock = await take(1, clock);
     const file = join(folder, files()[0] ?? '');
     const longAgo = new Date(Date.now() - 60_000);
     for (let beat = 0; beat < 3; beat++) {
