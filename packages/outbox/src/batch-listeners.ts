@@ -3,16 +3,15 @@ import { LentTx } from './lent-tx.js';
 import type { Batch } from './model.js';
 
 /**
- * Told of the end of a batch, in the transaction that ends it: what it writes through `tx` and the end happen together, once. `tx.commitWith`
- * is refused.
+ * Called for the end of a batch, in the transaction that ends it. What it writes through `tx` and the end happen together,
+ * once. `tx.commitWith` is refused.
  */
 export type BatchEndListener = (tx: Tx, batch: Batch) => Promise<void> | void;
 
-/** Who wants to know when batches end. */
+/** The listeners for the ends of batches. */
 export class BatchListeners {
   readonly #listeners = new Set<BatchEndListener>();
 
-  /** How many there are. */
   get size(): number {
     return this.#listeners.size;
   }
@@ -26,7 +25,7 @@ export class BatchListeners {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Tells all of them, one after the other; what one throws keeps the batch from ending. */
+  /** Calls all listeners, one after the other. If one throws, the batch does not end. */
   async tell(tx: Tx, batch: Batch): Promise<void> {
     if (this.size === 0) return;
     const lent = new LentTx(tx);

@@ -23,22 +23,22 @@ import { BATCH_MOVES, TASK_MOVES } from './states.js';
 export interface BatchDetails {
   readonly batch: Batch;
   readonly counts: TaskCounts;
-  /** The first of them (`batch.taskCount` says how many there are), without results; `tasks` gives the rest, and results. */
+  /** The first 1,000 tasks, without results. `Batches.tasks` lists all, with results. */
   readonly tasks: readonly TaskSummary[];
-  /** Who waits for whom, by keys, added tasks included; undefined when there are too many to draw. */
+  /** Dependencies by task key, added tasks included. undefined if there are too many to draw. */
   readonly edges: readonly (readonly [from: string, to: string])[] | undefined;
   /**
-   * What determines how long it takes, by times of this batch and of earlier ones of its DAG; undefined when nothing is known yet, or the batch is
-   * too large to ask.
+   * The chain of tasks that takes longest, by the times of this batch and of earlier ones of its DAG. undefined if no time is
+   * known yet, or the batch has more than 10,000 tasks.
    */
   readonly criticalPath: CriticalPath | undefined;
-  /** When it will have ended, if there are enough workers; undefined when it has, or nobody can say. */
+  /** Expected end if there are enough workers. undefined if it has ended or there is no critical path. */
   readonly eta: Date | undefined;
 }
 
-/** Which batches to list. */
+/** Selects the batches to list. */
 export interface BatchFilter {
-  /** All tenants unless given. */
+  /** undefined selects all tenants. */
   readonly tenant?: string | undefined;
   readonly dag?: string | undefined;
   readonly status?: BatchStatus | undefined;
@@ -47,14 +47,14 @@ export interface BatchFilter {
   readonly limit?: number | undefined;
 }
 
-/** Which tasks of a batch to list. */
+/** Selects the tasks of a batch to list. */
 export interface TaskFilter {
   readonly status?: OutboxStatus | undefined;
   readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
 }
 
-/** Which dead letters to list. */
+/** Selects the dead letters to list. */
 export interface DeadLetterFilter {
   readonly tenant?: string | undefined;
   /** `dag.key`. */
@@ -66,15 +66,15 @@ export interface DeadLetterFilter {
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 1_000;
 const TASKS_SHOWN = 1_000;
-/** Of results, as texts, on one page of tasks: enough for any one of the usual size (`resultBytesMax`), and for 200 of 20 KiB. */
+/** Maximum size of the results on one page of tasks: one of the usual maximum (`resultBytesMax`), or 200 of 20 KiB. */
 const PAGE_RESULT_BYTES_MAX = 4 * 1024 ** 2;
-/** A critical path is looked for in batches of up to so many tasks, by times of so many earlier ones. */
+/** Limits of the search for a critical path: tasks of the batch, and earlier batches whose times are read. */
 const PATH_TASKS_MAX = 10_000;
 const BATCHES_COMPARED = 5;
 const EDGES_SHOWN = 10_000;
 const ID = /^[1-9]\d{0,17}$/;
 
-/** Looks at batches, and ends or repeats them. */
+/** Reads, aborts and retries batches. */
 export class Batches {
   readonly #kit: Kit;
 
@@ -83,7 +83,7 @@ export class Batches {
   }
 
   /**
-   * One batch.
+   * Returns one batch.
    * @throws MillraceError `BATCH_NOT_FOUND`.
    */
   async get(id: string): Promise<Batch> {
@@ -92,7 +92,7 @@ export class Batches {
     return batch;
   }
 
-  /** The latest run of a business key; undefined when there is none. */
+  /** Finds the latest run of a business key. */
   async find({
     tenant = '',
     dag,
@@ -106,7 +106,7 @@ export class Batches {
   }
 
   /**
-   * One batch with its tasks (the first thousand, without results), how many are in which state, who waits for whom, its critical path and when it will have ended.
+   * Returns one batch with its first 1,000 tasks, their number by state, their dependencies, the critical path and the expected end.
    * @throws MillraceError `BATCH_NOT_FOUND`.
    */
   async status(id: string): Promise<BatchDetails> {
@@ -121,7 +121,7 @@ export class Batches {
     return { batch, counts, tasks, edges, criticalPath: path, eta };
   }
 
-  /** What needs all edges of a batch; nothing of it for one that is too large to ask. */
+  /** Reads what requires all edges of a batch. Returns nothing for a batch that is too large. */
   async #shape(batch: Batch): Promise<{
     readonly path?: CriticalPath | undefined;
     readonly edges?: BatchDetails['edges'];
@@ -139,8 +139,8 @@ export class Batches {
   }
 
   /**
-   * Tasks of a batch in the order of their ids, a page at a time. One with large results (over 4 MiB together) ends early: only the cursor tells
-   * whether there are more.
+   * Lists the tasks of a batch by id, in pages. A page with large results (over 4 MiB together) ends early. Only the cursor
+   * shows whether there are more.
    * @throws MillraceError `BATCH_NOT_FOUND`.
    */
   async tasks(id: string, { status, cursor, limit }: TaskFilter = {}): Promise<Page<TaskView>> {
@@ -153,7 +153,7 @@ export class Batches {
   }
 
   /**
-   * One task.
+   * Returns one task.
    * @throws MillraceError `BATCH_NOT_FOUND`, `TASK_NOT_FOUND`.
    */
   async task(id: string, key: string): Promise<TaskView> {
@@ -164,11 +164,10 @@ export class Batches {
   }
 
   /**
-   * What came of batches, in one query.
-   * @param ids - of batches, ended or not.
-   * @param options - `bytesMax`: the most bytes that the results of one batch may have together, as PostgreSQL writes them; `tx`: such as that of an
-   * `onBatchEnd` listener, who could not see the end without it.
-   * @returns those that there are, by id.
+   * Reads the results or failures of batches, in one query.
+   * @param options - `bytesMax`: maximum size of the results of one batch, as PostgreSQL writes them; `tx`: the transaction
+   * of an `onBatchEnd` listener, which alone sees the end.
+   * @returns the batches found, by id.
    */
   async endings(
     ids: readonly string[],
@@ -179,14 +178,14 @@ export class Batches {
     return new Map((await this.#kit.views.endings(known, bytesMax, tx)).map((ending) => [ending.id, ending]));
   }
 
-  /** Batches without their payloads, the newest first, a page at a time. */
+  /** Lists batches without their payloads, newest first, in pages. */
   async list({ cursor, limit, ...filter }: BatchFilter = {}): Promise<Page<BatchSummary>> {
     checkStatus(filter.status, Object.keys(BATCH_MOVES));
     const size = pageSize(limit);
     return pageOf(await this.#kit.views.batches({ ...filter, before: cursorOf(cursor), limit: size }), size);
   }
 
-  /** Tasks that failed for good, the newest first, a page at a time. */
+  /** Lists dead letters, newest first, in pages. */
   async deadLetters({ cursor, limit, ...filter }: DeadLetterFilter = {}): Promise<Page<TaskSummary>> {
     const size = pageSize(limit);
     return pageOf(
@@ -195,16 +194,15 @@ export class Batches {
     );
   }
 
-  /** The whole backlog by state, and how long the oldest task has been able to run. */
+  /** Counts all tasks by state, and reads how long the oldest ready task has been able to run. */
   backlog({ tenant }: { readonly tenant?: string | undefined } = {}): Promise<BacklogView> {
     return this.#kit.views.backlog(tenant);
   }
 
   /**
-   * Ends a batch now: what waits is cancelled, what runs has lost its claim, is told by its signal, and has its writes rolled back. One that has
-   * ended already stays as it is.
-   * @returns the batch.
-   * @throws MillraceError `BATCH_NOT_FOUND`; what a listener of `onBatchEnd` throws: then nothing has happened.
+   * Ends a batch now. Tasks that have not started are cancelled. Running tasks lose their claim: their signal aborts and their
+   * writes are rolled back. A batch that has ended stays as it is.
+   * @throws MillraceError `BATCH_NOT_FOUND`; what a listener of `onBatchEnd` throws, and then nothing has changed.
    */
   async abort(id: string): Promise<Batch> {
     await this.get(id);
@@ -230,7 +228,7 @@ export class Batches {
   }
 
   /**
-   * Runs again what failed, was cancelled, or was skipped because of others. What is done stays done.
+   * Runs the tasks again that failed, were cancelled, or were skipped because of others. Done tasks stay done.
    * @returns the batch, RUNNING if there was anything to run again.
    * @throws MillraceError `BATCH_NOT_FOUND`.
    */
@@ -239,7 +237,7 @@ export class Batches {
   }
 
   /**
-   * Runs one failed task again, and with it what did not run because of it.
+   * Runs one failed task again, and the tasks that did not run because of it.
    * @throws MillraceError `BATCH_NOT_FOUND`, `TASK_NOT_FOUND`, `TASK_NOT_RETRYABLE`.
    */
   retryTask(id: string, key: string): Promise<Batch> {
@@ -278,11 +276,11 @@ function checkStatus(status: string | undefined, known: readonly string[]): void
   throw FOUNDATION_ERRORS.create('ID_INVALID', { kind: 'status', expected, given: printable(status) });
 }
 
-/** A cursor that is none of ours begins from the start. */
+/** An unknown cursor starts from the beginning. */
 const cursorOf = (cursor: string | undefined): string | undefined =>
   cursor !== undefined && ID.test(cursor) ? cursor : undefined;
 
-/** How many items a page has, whatever was asked for. */
+/** Limits the size of a page. */
 export const pageSize = (limit = LIMIT_DEFAULT): number =>
   Math.min(Math.max(1, Math.floor(limit) || 1), LIMIT_MAX);
 

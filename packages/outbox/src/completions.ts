@@ -4,7 +4,7 @@ import type { Kit } from './kit.js';
 import type { TaskEnd } from './ports.js';
 import { isTransient } from './task-outcomes.js';
 
-/** Told whether the claim held; or what PostgreSQL says of a result that it cannot keep. */
+/** Called with whether the claim held, or with PostgreSQL's error for a result that it cannot store. */
 export type AfterWriting = (isEnded: boolean, error?: unknown) => void;
 
 interface Waiting {
@@ -16,14 +16,14 @@ const PAUSE_FIRST_MS = 50;
 const PAUSE_MAX_MS = 1_000;
 
 /**
- * Writes completions of external tasks in groups: a commit for up to a hundred of them instead of one each. A group that could not be
- * written is tried again; the leases are extended meanwhile.
+ * Stores completions of external tasks in groups, with one commit for up to `completionsMax` of them. A group that could
+ * not be stored is retried while the leases are extended.
  */
 export class Completions {
   readonly #kit: Kit;
   #waiting: Waiting[] = [];
   #cancelTimer: (() => void) | undefined;
-  /** Groups on their way. */
+  /** Number of groups being stored. */
   #writing = 0;
   readonly #stopped = new AbortController();
 
@@ -33,11 +33,11 @@ export class Completions {
     setMaxListeners(0, this.#stopped.signal);
   }
 
-  /** Has an end written with the next group. */
+  /** Stores an end with the next group. */
   add(end: TaskEnd, tell: AfterWriting): void {
     this.#waiting.push({ end, tell });
     if (this.#waiting.length >= this.#kit.options.completionsMax) this.#flush();
-    // The first goes at once, with what ends in the same moment; others gather while it is being written.
+    // The first group goes at once, with what ends in the same moment. Others gather while it is being stored.
     else
       this.#cancelTimer ??= this.#kit.options.clock.setTimer(
         this.#writing === 0 ? 0 : this.#kit.options.completionDelayMs,
@@ -45,7 +45,7 @@ export class Completions {
       );
   }
 
-  /** Gives up what cannot be written: its leases will end. */
+  /** Drops what cannot be stored. Its leases will expire. */
   stop(): void {
     this.#stopped.abort();
     this.#flush();
@@ -57,7 +57,7 @@ export class Completions {
     const group = this.#waiting;
     if (group.length === 0) return;
     this.#waiting = [];
-    // In the order in which everybody locks.
+    // Every transaction locks tasks in this order.
     group.sort((one, other) => Number(BigInt(one.end.id) - BigInt(other.end.id)));
     this.#writing++;
     void this.#write(group).finally(() => {
@@ -71,7 +71,7 @@ export class Completions {
     for (let attempt = 1; ; attempt++) {
       try {
         const { ended, ready } = await this.#kit.tasks.end(this.#kit.options.database, ends);
-        // An earlier attempt may have written them, and only its reply was lost.
+        // An earlier attempt may have stored them, and only its reply was lost.
         const before = attempt > 1 ? await this.#kit.tasks.doneBefore(ends) : ended;
         for (const { end, tell } of group) tell(ended.has(end.id) || before.has(end.id));
         this.#kit.afterEnd(ready);
@@ -91,7 +91,7 @@ export class Completions {
     }
   }
 
-  /** One result that PostgreSQL refuses must not take the others with it. */
+  /** Stores each end alone, so that one result that PostgreSQL rejects does not affect the others. */
   async #separate(group: readonly Waiting[], error: unknown): Promise<void> {
     const [only] = group;
     if (group.length === 1) only?.tell(false, error);

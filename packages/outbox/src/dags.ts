@@ -49,32 +49,32 @@ export interface DagViews {
   ): Promise<readonly DagView[]>;
 }
 
-/** A DAG that was applied. */
+/** An applied DAG. */
 export interface AppliedDag {
   readonly name: string;
   readonly version: number;
   readonly taskCount: number;
-  /** False: this very definition was stored already. */
+  /** False if this very definition was stored before. */
   readonly created: boolean;
 }
 
-/** Which DAGs to list. */
+/** Selects the DAGs to list. */
 export interface DagFilter {
   readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
 }
 
-/** Each of them is one more place in which every look for work looks. */
+/** Maximum number of applied DAGs in force. Every claim reads the queue of each of them. */
 const IN_FORCE_MAX = 1_000;
 
-/** Of one DAG. */
+/** Limits per DAG. */
 const TASKS_SHOWN = 1_000;
 const EDGES_SHOWN = 10_000;
 
-/** A page ends before it has more tasks than that, whatever its limit. */
+/** Maximum number of tasks per page, whatever its limit. */
 const TASKS_PER_PAGE = 10_000;
 
-/** The DAGs that are stored: those of code, and those that are applied as data while everything runs. */
+/** Stored DAGs: those of code, and those applied as data at run time. */
 export class Dags {
   readonly #kit: Kit;
   readonly #store: ApplyStore;
@@ -87,11 +87,12 @@ export class Dags {
   }
 
   /**
-   * Applies a DAG that is given as data, whose tasks are run by handlers that this application has. From then on every new batch of this name takes it,
-   * whichever instance starts it and whatever its code says, until code brings a definition of this name that is not stored yet. Running batches keep
-   * theirs. May be repeated: the same definition is the same version.
-   * @param definition - see DagData; anything else is refused, so it may come from outside.
-   * @throws MillraceError `DAG_INVALID`, `BATCH_TOO_LARGE` (nothing has been stored then); `BACKEND_UNAVAILABLE` and others of the database.
+   * Applies a DAG that is given as data, whose tasks handlers of this application run. From then on every new batch of this
+   * name takes it, on all instances, until code registers a definition of this name that is not stored yet. Running batches
+   * keep theirs. The same definition is the same version.
+   * @param definition - fully validated, so it may come from outside.
+   * @throws MillraceError `DAG_INVALID`, `BATCH_TOO_LARGE` (then nothing is stored); `BACKEND_UNAVAILABLE` and others of the
+   * database.
    */
   async apply(definition: DagData): Promise<AppliedDag> {
     const { schema, tasksPerBatchMax } = this.#kit.options;
@@ -103,7 +104,7 @@ export class Dags {
   }
 
   /**
-   * One DAG with its tasks (the first thousand), in the version that a batch started by its name alone takes.
+   * Returns one DAG with its first 1,000 tasks, in the version that a new batch takes.
    * @throws MillraceError `DAG_NOT_FOUND`.
    */
   async get(name: string): Promise<DagView> {
@@ -113,7 +114,7 @@ export class Dags {
     return dag;
   }
 
-  /** DAGs in the order of their names, a page at a time; a page of DAGs with many tasks is shorter than its limit. */
+  /** Lists DAGs by name, in pages. A page of DAGs with many tasks is shorter than its limit. */
   async list({ cursor, limit }: DagFilter = {}): Promise<Page<DagView>> {
     const size = pageSize(limit);
     const heads = await this.#views.heads({ after: cursor, limit: size });
@@ -129,7 +130,7 @@ export class Dags {
   }
 }
 
-/** The first of them, one at least. */
+/** Takes the first DAGs that fit on a page, at least one. */
 function fitting(heads: readonly DagHead[]): readonly DagHead[] {
   let tasks = 0;
   const end = heads.findIndex(({ taskCount }) => {

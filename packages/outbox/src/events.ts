@@ -1,48 +1,47 @@
 import { type Logger, silentLogger, toWorkError } from '@millrace/foundation';
 import type { Batch } from './model.js';
 
-/** How one try of a task ended, for metrics. */
+/** The end of an attempt, for metrics. */
 export type TaskResult = 'done' | 'skipped' | 'retried' | 'failed' | 'lost' | 'returned';
 
-/** What happens in this process, by name. */
+/** Events of this process. */
 export interface OutboxEventMap {
-  /** A try of a task has ended, and its end is written. */
+  /** An attempt of a task has ended, and its end is stored. */
   readonly task: {
     readonly handler: string;
     readonly result: TaskResult;
     readonly durationMs: number;
-    /** Whose try it was, for those who watch a batch. */
     readonly tenant: string;
     readonly batchId: string;
     readonly taskKey: string;
   };
   /**
-   * A batch was started here, by the Pusher or by a schedule. Not told of a start in the caller's own transaction: whether that commits is not
-   * known here; and not when the answer of the database was lost.
+   * The Pusher or a schedule has started a batch here. Not emitted for a start in the caller's own transaction, which may not
+   * commit, nor if the reply of the database was lost.
    */
   readonly started: Pick<Batch, 'id' | 'tenant' | 'dag' | 'bizKey'>;
   /** A batch has ended. */
   readonly batch: Pick<Batch, 'id' | 'tenant' | 'dag' | 'bizKey' | 'status'>;
-  /** Leases of workers that fell silent were ended here. */
+  /** This process has released claims whose lease had expired. */
   readonly 'lease-expired': { readonly count: number };
 }
 
 type Listener<K extends keyof OutboxEventMap> = (event: OutboxEventMap[K]) => void;
 
-/** Tells listeners in this process what happened; only after it was committed. A listener that throws hurts nobody. */
+/** Calls listeners in this process, only after what happened was committed. A listener that throws changes nothing. */
 export class OutboxEvents {
   readonly #logger: Logger;
   readonly #listeners = new Map<keyof OutboxEventMap, Set<Listener<never>>>();
 
-  /** @param logger - told what listeners throw; nobody is unless given. */
+  /** @param logger - for errors of listeners. (none) */
   constructor(logger: Logger = silentLogger) {
     this.#logger = logger;
   }
 
   /**
-   * Listens.
-   * @param listener - what it throws is logged; a promise of it is not waited for.
-   * @returns a function that ends the listening.
+   * Subscribes to an event.
+   * @param listener - if it throws, the error is logged. A promise is not awaited.
+   * @returns a function that unsubscribes.
    */
   on<K extends keyof OutboxEventMap>(name: K, listener: Listener<K>): () => void {
     const listeners = this.#listeners.get(name) ?? new Set();
@@ -50,13 +49,13 @@ export class OutboxEvents {
     return () => listeners.delete(listener as Listener<never>);
   }
 
-  /** Tells everybody who listens. */
+  /** Calls the listeners of an event. */
   emit<K extends keyof OutboxEventMap>(name: K, event: OutboxEventMap[K]): void {
     for (const listener of this.#listeners.get(name) ?? []) {
       try {
         (listener as Listener<K>)(event);
       } catch (error) {
-        // What it is told has happened: nobody who only listens may keep a worker from going on.
+        // The event has happened. A listener must not stop a worker.
         this.#logger.error(
           { event: name, reason: toWorkError(error).message },
           'A listener of an event failed',

@@ -13,17 +13,17 @@ import { isTransient, type TaskOutcomes } from './task-outcomes.js';
 /** A handler that calls other systems. */
 export type ExternalHandler = Extract<TaskHandler, { readonly mode: 'external' }>;
 
-/** Who waits for a try. */
+/** The callbacks of an attempt. */
 export interface TryListener {
-  /** The handler has ended: its slot can be used while its completion is written. */
+  /** The handler has ended. Its slot is free while its completion is being stored. */
   free(): void;
-  /** Everything has ended, and is written. */
+  /** The end is stored. */
   ended(result: TaskResult): void;
 }
 
 /**
- * Runs handlers without a transaction; their completions are written in groups. By callbacks instead of promises: tens of thousands of short tasks
- * per second leave no time for five promises each.
+ * Runs handlers without a transaction, and stores their completions in groups. It uses callbacks, because five promises
+ * per task are too slow for tens of thousands of short tasks a second.
  */
 export class ExternalRunner {
   readonly #kit: Kit;
@@ -38,17 +38,14 @@ export class ExternalRunner {
     this.#completions = completions;
   }
 
-  /**
-   * Runs a task, and writes down how it ended.
-   * @param listener - told when it has ended.
-   */
+  /** Runs a task and stores its end. */
   run(task: ClaimedTask, handler: ExternalHandler, parts: ContextParts, listener: TryListener): void {
     const { timeoutMs } = task;
     const { stop } = parts;
     const timeUp = () => stop.stop(ERRORS.create('TASK_TIMEOUT', { timeoutMs }));
     const cancelTimer = this.#kit.options.clock.setTimer(timeoutMs, timeUp);
     let isOver = false;
-    /** Whatever comes first counts: what a handler does after its time is nobody's. */
+    /** The first end counts. What a handler does after its timeout is ignored. */
     const isFirst = (): boolean => {
       if (isOver) return false;
       isOver = true;
@@ -134,7 +131,7 @@ export class ExternalRunner {
     return this.#outcomes.failed(task, handler, error);
   }
 
-  /** An end that is more than one statement has a transaction to itself. */
+  /** Stores an end of more than one statement in a transaction of its own. */
   async #endAlone(
     task: ClaimedTask,
     handler: ExternalHandler,

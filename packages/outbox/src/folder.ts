@@ -29,34 +29,34 @@ export interface FoldStore {
   ): Promise<Folded & { readonly ready: number; readonly skip: readonly string[] }>;
 }
 
-/** Ticks looked at in one transaction. */
+/** Maximum number of ticks per transaction. */
 const TICKS_MAX = 1_000;
 
-/** Ticks of a process that died are found by looking; all others are announced. */
+/** Ticks are announced in their process. Only those of a dead process wait for this search. */
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * After a listener has failed, its batch is left alone for so long, twice as long each time. One that took all the time of a fold has kept all
- * others waiting: its batch is left alone for the longest at once.
+ * Pause of a batch after its listener has failed, doubled each time. A listener that used up the time of a fold has blocked
+ * all other batches, so its batch gets the longest pause at once.
  */
 const LISTENER_PAUSE_FIRST_MS = 500;
 const LISTENER_PAUSE_MAX_MS = 30_000;
 
-/** Between two folds: each is a transaction of its own, and one for many ticks costs no more than one for few. With a backlog nobody waits for it. */
+/** Pause between two folds. Each is a transaction, and one for many ticks costs no more than one for few. */
 const REST_MS = 20;
 const REST_WITH_BACKLOG_MS = 100;
 
-/** How long to leave ticks to whoever has their target locked. */
+/** Pause before ticks are counted whose target another transaction has locked. */
 const LOCKED_PAUSE_MS = 10;
 
-/** Whose listeners a fold is telling, and the signal of its transaction. */
+/** The batch whose listeners a fold is calling, and the signal of its transaction. */
 interface Telling {
   now?: { readonly batch: Batch; readonly signal: AbortSignal } | undefined;
 }
 
 /**
- * Counts ends of tasks into their batches and into wide joins, and so ends batches. It may run late, and any number of them at once; every
- * tick is counted once.
+ * Counts ends of tasks (ticks) into their batches and into wide joins, and so ends batches. Any number of instances may run
+ * it. Every tick is counted once.
  */
 export class Folder {
   readonly #kit: Kit;
@@ -64,14 +64,15 @@ export class Folder {
   readonly #hasBacklog: () => boolean;
   readonly #loop: Loop;
   #foldedMs = Number.NEGATIVE_INFINITY;
-  /** Somebody said that there are ticks. */
+  /** True if there are ticks for certain. */
   #isAnnounced = false;
   #cancelTimer: (() => void) | undefined;
-  /** Batches whose listeners fail, and until when to leave them alone. */
+  /** Batches whose listeners have failed, with their pause. */
   readonly #failing = new Map<string, { readonly pauseMs: number; readonly untilMs: number }>();
   /**
-   * The last fold failed by a listener: in the next one each batch is told in a part of its own, so that a failed statement which a listener
-   * swallows is found where it happened. Two round trips for each batch are too many for folds that go well.
+   * True if a listener failed in the last fold. The next fold then calls the listeners of each batch in a savepoint, so that
+   * a failed statement which a listener swallows is found where it happened. That costs two round trips per batch, too many
+   * for folds that succeed.
    */
   #isWary = false;
 
@@ -83,12 +84,12 @@ export class Folder {
     this.#loop = loop(kit.options, 'Count ended tasks', LOOK_EVERY_MS, () => this.#fold());
   }
 
-  /** Begins to look for ticks. */
+  /** Starts to look for ticks. */
   start(): void {
     this.#loop.start();
   }
 
-  /** There are new ticks: counted at once after a rest, with others that come meanwhile when there was none. */
+  /** Counts new ticks: at once if the last fold ended long enough ago, else after the rest of the pause. */
   announce(): void {
     const { clock } = this.#kit.options;
     this.#isAnnounced = true;
@@ -102,7 +103,7 @@ export class Folder {
       });
   }
 
-  /** Counts what there is now, and ends: of an embedded database nobody else would. */
+  /** Stops after a last fold. On an embedded database no other instance would count these ticks. */
   async stop(): Promise<void> {
     this.#cancelTimer?.();
     await this.#loop.stop();
@@ -119,13 +120,12 @@ export class Folder {
     if (isLocked) this.#kit.options.clock.setTimer(LOCKED_PAUSE_MS, () => this.announce(), { unref: true });
   }
 
-  /** Gives whether there may be more, and whether others had some locked. */
   async #foldOnce(): Promise<{ readonly hasMore: boolean; readonly isLocked: boolean }> {
     const telling: Telling = {};
     const work = this.#kit.options.database.transaction(
       async (tx) => {
         telling.now = undefined; // It may be run again.
-        // Both in one round trip.
+        // Both go in one round trip.
         const [joins, batches] = await Promise.all([
           this.#folds.foldJoins(tx, TICKS_MAX),
           this.#folds.foldBatches(tx, TICKS_MAX, this.#leftAlone()),
@@ -149,13 +149,13 @@ export class Folder {
     return { hasMore: joins.hasMore || batches.hasMore, isLocked: joins.isLocked || batches.isLocked };
   }
 
-  /** Tells listeners; one that fails, or never ends, keeps its own batch from ending, and no other: see #blame. */
+  /** Calls the listeners of ended batches. One that fails or never ends holds up only its own batch: see #blame. */
   async #tell(tx: Tx, ids: readonly string[], telling: Telling): Promise<readonly Batch[]> {
     if (ids.length === 0) return [];
     const ended = await this.#kit.batches.countTasks(tx, ids);
     if (this.#kit.listeners.size === 0) return ended;
     for (const batch of ended) {
-      // Of a fold that was given up meanwhile nobody else is to be told.
+      // This fold may have been rolled back meanwhile. Call no more listeners for it.
       tx.signal.throwIfAborted();
       telling.now = { batch, signal: tx.signal };
       if (this.#isWary) await tx.transaction((part) => this.#kit.listeners.tell(part, batch));
@@ -165,17 +165,17 @@ export class Folder {
     return ended;
   }
 
-  /** After a fold that failed: leaves the batch alone whose listener it was, if it was one. */
+  /** Pauses the batch whose listener made a fold fail, if it was a listener. */
   #blame({ now }: Telling, error: unknown): void {
     const isTimedOut = DATABASE_ERRORS.is(error, 'TX_TIMEOUT');
-    // When the connection itself is gone, it is nobody's fault. A COMMIT is refused after a failed statement that somebody swallowed.
+    // A lost connection is no listener's fault. A COMMIT fails after a failed statement that a listener swallowed.
     const isListeners = now ? isTimedOut || !now.signal.aborted : DATABASE_ERRORS.is(error, 'TX_ROLLED_BACK');
     if (!isListeners) return;
     const wasWary = this.#isWary;
     this.#isWary = true;
     if (now && (wasWary || isTimedOut))
       this.#leaveAlone(now.batch, error, isTimedOut ? LISTENER_PAUSE_MAX_MS : LISTENER_PAUSE_FIRST_MS);
-    // It may have met what the listener of another batch swallowed: the next fold finds out.
+    // The cause may be what the listener of another batch swallowed. The next fold finds it.
     else this.announce();
   }
 

@@ -1,19 +1,19 @@
-/** Where a task is; drawn in states.ts. READY while it waits for others, too: `waiting` tells the two apart. */
+/** The state of a task, drawn in states.ts. A blocked task is READY too: `waiting` distinguishes it. */
 export type OutboxStatus = 'READY' | 'PROCESSING' | 'DONE' | 'FAILED' | 'SKIPPED' | 'CANCELLED';
 
-/** Where a batch is; drawn in states.ts. */
+/** The state of a batch, drawn in states.ts. */
 export type BatchStatus = 'RUNNING' | 'DONE' | 'FAILED' | 'ABORTED';
 
-/** Whether a task's effect is part of its own transaction, or somewhere else. */
+/** `transactional`: the effect of a task is part of its own transaction. `external`: it is elsewhere. */
 export type TaskMode = 'transactional' | 'external';
 
-/** When a task may start, seen from what it depends on. */
+/** The ends of its parents that a task waits for. */
 export type JoinRule = 'all' | 'any' | 'all-done' | { readonly atLeast: number };
 
-/** What the failure of a task means for the rest of its batch. */
+/** The effect of a failed task on the rest of its batch. */
 export type FailurePolicy = 'fail' | 'skip' | 'continue';
 
-/** One run of a DAG, as lists show it. */
+/** One run of a DAG without its payload. */
 export interface BatchSummary {
   readonly id: string;
   /** '' for none. */
@@ -21,14 +21,14 @@ export interface BatchSummary {
   readonly dag: string;
   readonly dagVersion: number;
   readonly bizKey: string;
-  /** From 1; counts the runs of one business key. */
+  /** Number of the run of its business key, from 1. */
   readonly runNo: number;
   readonly status: BatchStatus;
   readonly traceparent: string | undefined;
   readonly taskCount: number;
-  /** Tasks not ended yet; what ended in the last moments may still be in it. */
+  /** Number of tasks that have not ended. Tasks that ended a moment ago may still be included. */
   readonly openCount: number;
-  /** The schedule that made it. */
+  /** Name of the schedule that started it. */
   readonly schedule: string | undefined;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -40,25 +40,25 @@ export interface Batch extends BatchSummary {
   readonly payload: unknown;
 }
 
-/** What came of a batch. */
+/** The results or the failure of a batch. */
 export interface BatchEnding {
   readonly id: string;
   readonly status: BatchStatus;
-  /** DONE: what the tasks gave that nobody waits for, by key; undefined when that is too large to be carried. */
+  /** If DONE: results of the tasks without successors, by key. undefined if they are too large. */
   readonly results: Readonly<Record<string, unknown>> | undefined;
-  /** FAILED: the task that failed first. */
+  /** If FAILED: the task that failed first. */
   readonly failure: { readonly task: string; readonly error: TaskError | undefined } | undefined;
 }
 
-/** A failure as it is kept with its task. */
+/** The stored failure of a task. */
 export interface TaskError {
   readonly code: string;
   readonly message: string;
-  /** When it happened, ISO 8601. */
+  /** Time, ISO 8601. */
   readonly at: string;
 }
 
-/** One task of a batch, as people see it, without what it gave. */
+/** One task of a batch without its result. */
 export interface TaskSummary {
   readonly id: string;
   readonly batchId: string;
@@ -66,25 +66,25 @@ export interface TaskSummary {
   readonly handler: string;
   readonly mode: TaskMode;
   readonly status: OutboxStatus;
-  /** READY, and something it depends on has still to end. */
+  /** True if it is READY but has to wait for parents. */
   readonly waiting: boolean;
   readonly attempts: number;
   readonly attemptsMax: number;
-  /** How often a worker lost it without a result. */
+  /** Number of attempts lost with their worker or connection. */
   readonly lost: number;
   readonly workerId: string | undefined;
-  /** READY: not before this time. */
+  /** If READY: earliest time of its start. */
   readonly visibleAt: Date;
   readonly leaseUntil: Date | undefined;
   readonly error: TaskError | undefined;
   readonly skippedBy: 'condition' | 'cascade' | undefined;
-  /** The task that added it while the batch ran. */
+  /** Key of the task that added it while the batch ran. */
   readonly addedBy: string | undefined;
   readonly startedAt: Date | undefined;
   readonly endedAt: Date | undefined;
 }
 
-/** One task of a batch, as people see it. */
+/** One task of a batch. */
 export interface TaskView extends TaskSummary {
   readonly result: unknown;
 }
@@ -97,29 +97,29 @@ export interface DagTaskView {
   readonly mode: TaskMode;
   readonly join: JoinRule;
   readonly onFailure: FailurePolicy;
-  /** Whether its handler has a condition. */
+  /** True if its handler has a condition. */
   readonly conditional: boolean;
   readonly timeoutMs: number;
-  /** Tries in all. */
+  /** Maximum number of attempts. */
   readonly attemptsMax: number;
   readonly backoffMs: number;
-  /** Keys of what it depends on; undefined in a DAG that has too many edges to list. */
+  /** Keys of its parents. undefined in a DAG that has too many edges to list. */
   readonly after: readonly string[] | undefined;
 }
 
-/** A stored DAG, in the version that a batch started by its name alone takes. */
+/** A stored DAG, in the version that a new batch takes. */
 export interface DagView {
   readonly name: string;
   readonly version: number;
-  /** Whether it was applied as data, and is in force for all instances. */
+  /** True if it was applied as data and is in force for all instances. */
   readonly applied: boolean;
   readonly registeredAt: Date;
   readonly taskCount: number;
-  /** The first thousand, each after what it depends on. */
+  /** The first 1,000 tasks, each after its parents. */
   readonly tasks: readonly DagTaskView[];
 }
 
-/** How many tasks are in which state; READY ones apart by whether they wait for others. */
+/** Number of tasks by state. READY tasks that are blocked count as waiting. */
 export interface TaskCounts {
   readonly waiting: number;
   readonly ready: number;
@@ -135,7 +135,7 @@ export interface BacklogView extends TaskCounts {
   readonly oldestReadyAgeMs: number | undefined;
 }
 
-/** Batches of a DAG that start by the clock, one per period. */
+/** Starts batches of a DAG by the clock, one per period. */
 export interface Schedule {
   /** '' for none. */
   readonly tenant: string;
@@ -144,17 +144,17 @@ export interface Schedule {
   readonly dag: string;
   readonly cron: string;
   readonly timeZone: string;
-  /** Of its batches. */
+  /** Payload of its batches. */
   readonly payload: unknown;
-  /** Which of the periods that passed while nobody could start them get a batch: the latest one, all, or none. */
+  /** Periods passed while no instance ran that still get a batch: the latest `one`, `all` or `none`. */
   readonly catchUp: 'one' | 'all' | 'none';
   readonly paused: boolean;
-  /** The period that comes next; undefined when none ever will. */
+  /** The next period. undefined if there is none. */
   readonly nextAt: Date | undefined;
-  /** The latest period that got a batch, and that batch; it may be pruned by now. */
+  /** The latest period that got a batch. The batch may have been pruned since. */
   readonly lastAt: Date | undefined;
   readonly lastBatchId: string | undefined;
-  /** How often its batch could not be started since the last one that could, and why. */
+  /** Number of failed starts since the last successful one, with the last error. */
   readonly failures: number;
   readonly error: string | undefined;
   readonly createdAt: Date;
@@ -165,17 +165,17 @@ export interface Schedule {
 export interface WorkerView {
   readonly workerId: string;
   readonly dags: readonly string[];
-  /** Tasks it runs at once. */
+  /** Maximum number of tasks it runs at once. */
   readonly concurrency: number;
   readonly startedAt: Date;
   readonly seenAt: Date;
-  /** Whether it was heard of lately. */
+  /** True if it has reported within 30 s. */
   readonly alive: boolean;
 }
 
-/** A piece of a listing. */
+/** One page of a list. */
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Given to the next call; undefined at the end. */
+  /** Pass it to the next call. undefined at the end. */
   readonly cursor: string | undefined;
 }

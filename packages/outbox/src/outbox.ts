@@ -35,24 +35,21 @@ import { TaskRunner } from './task-runner.js';
 import { VacuumWatch } from './vacuum-watch.js';
 import { channelOf, WakeUps } from './wake-ups.js';
 
-/** What an outbox is made of. */
+/** Options of an Outbox. */
 export interface OutboxSetup extends OutboxOptions {
-  /** The DAGs of this application; more may be added to `registry` before the start. */
+  /** DAGs of this application. More may be added to `registry` before the start. */
   readonly dags?: readonly DagDefinition[] | undefined;
 }
 
-/**
- * Batches of tasks that depend on each other, on one database. Any number of instances work on the same tables.
- */
+/** Runs batches of tasks that depend on each other, on one database. Any number of instances work on the same tables. */
 export class Outbox implements Service {
   readonly options: ResolvedOutboxOptions;
   readonly registry: DagRegistry;
-  /** The DAGs that are stored, and those that are applied as data. */
   readonly dags: Dags;
   readonly pusher: Pusher;
   readonly batches: Batches;
   readonly schedules: Schedules;
-  /** What keeps PostgreSQL from removing dead rows. */
+  /** Finds transactions that keep PostgreSQL from removing dead rows. */
   readonly vacuum: VacuumWatch;
   readonly events: OutboxEvents;
   readonly poller: Poller;
@@ -116,13 +113,12 @@ export class Outbox implements Service {
     this.#lifecycle = new Lifecycle('The outbox', { start: () => this.#start(), stop: () => this.#stop() });
   }
 
-  /** Where the outbox is in its life. */
   get state(): ServiceState {
     return this.#lifecycle.state;
   }
 
   /**
-   * Stores the DAGs and begins to run tasks (unless `poll` is false).
+   * Stores the DAGs and starts to run tasks (unless `poll` is false).
    * @throws MillraceError `SCHEMA_OUTDATED` and others of a schema that is not migrated, `DAG_INVALID`, `BACKEND_UNAVAILABLE`,
    * `SERVICE_STOPPED`.
    */
@@ -130,7 +126,7 @@ export class Outbox implements Service {
     return this.#lifecycle.start();
   }
 
-  /** Lets tasks finish within the grace period, gives the rest back. The database is its owner's to stop. */
+  /** Lets tasks finish within the grace period, then releases the rest. It does not stop the database. */
   stop(): Promise<void> {
     return this.#lifecycle.stop();
   }
@@ -141,16 +137,16 @@ export class Outbox implements Service {
   }
 
   /**
-   * Tells a listener of every batch that ends (DONE, FAILED, ABORTED), in the transaction that ends it: what it writes through `tx` happens once,
-   * together with the end. What it throws keeps the batch from ending, and so does a listener that takes longer than a transaction may; it is told
-   * again. Every instance needs the same listeners.
+   * Calls a listener for every batch that ends (DONE, FAILED, ABORTED), in the transaction that ends it. What it writes through
+   * `tx` happens once, together with the end. If it throws, or takes longer than a transaction may, the batch does not end and
+   * the listener is called again later. Every instance requires the same listeners.
    * @returns a function that removes it.
    */
   onBatchEnd(listener: BatchEndListener): () => void {
     return this.#listeners.add(listener);
   }
 
-  /** Who runs tasks on these tables, of all instances; one that has died is listed for a day. */
+  /** Lists the workers of all instances. A dead one is listed for a day. */
   workers(): Promise<readonly WorkerView[]> {
     return this.#presence.list();
   }
@@ -173,7 +169,7 @@ export class Outbox implements Service {
 
   async #stop(): Promise<void> {
     const { clock, gracePeriodMs, poll } = this.options;
-    // Begun before the tasks have ended, waited for after.
+    // These stop while the tasks end.
     const quiet = Promise.allSettled([
       this.#scheduler.stop(),
       this.#pruner.stop(),
@@ -182,13 +178,13 @@ export class Outbox implements Service {
     ]);
     await this.poller.stop();
     this.#completions.stop();
-    // Whatever the database does: what is not counted now, another instance or the next start counts.
+    // Do not wait longer for the database: another instance, or the next start, counts what is left.
     const counted = poll ? [this.#sweeper.stop(), this.#folder.stop(), this.#wakeUps.stop()] : [];
     const rest = Promise.allSettled([quiet, this.#presence.stop(), ...counted]);
     await withDeadline(clock, Math.max(gracePeriodMs * REST_SHARE, REST_MIN_MS), rest);
   }
 }
 
-/** The part of the grace period, after it, in which what is left is counted. */
+/** Share of the grace period that is added to count what is left. */
 const REST_SHARE = 0.1;
 const REST_MIN_MS = 500;

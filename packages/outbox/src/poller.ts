@@ -38,7 +38,7 @@ interface Claim {
  * are known to be ready, and every `pollIntervalMs`, because hints may be lost.
  */
 export class Poller implements Service {
-  /** What its claims are signed with. */
+  /** Identifies its claims. */
   readonly workerId: string;
   readonly #kit: Kit;
   readonly #looks: ReadyLooks;
@@ -46,10 +46,10 @@ export class Poller implements Service {
   readonly #claims: HeldLeases<string, Claim>;
   readonly #lifecycle: Lifecycle;
   readonly #stopping = new AbortController();
-  /** When others were last told of work, by DAG. */
+  /** Time of the last hint to other instances, by DAG. */
   readonly #toldMs = new Map<string, number>();
   #busy = 0;
-  /** Whether the last claim took all it asked for: there is probably more. */
+  /** True if the last claim got about as many tasks as it could, so that there are probably more. */
   #hasMore = false;
   #isWoken = false;
   #wake: () => void = () => {};
@@ -65,22 +65,22 @@ export class Poller implements Service {
     this.#lifecycle = new Lifecycle('The poller', { start: () => this.#start(), stop: () => this.#stop() });
   }
 
-  /** Tasks that run here now. */
+  /** Number of tasks that run here now. */
   get busy(): number {
     return this.#busy;
   }
 
-  /** Whether more tasks can run than there are slots for. */
+  /** True if more tasks can run than there are slots for. */
   get hasMore(): boolean {
     return this.#hasMore;
   }
 
-  /** Begins to take tasks. */
+  /** Starts to claim tasks. */
   start(): Promise<void> {
     return this.#lifecycle.start();
   }
 
-  /** Takes no more tasks, lets those that run finish within the grace period, gives the rest back. */
+  /** Claims no more tasks, lets running ones finish within the grace period, then releases the rest. */
   stop(): Promise<void> {
     return this.#lifecycle.stop();
   }
@@ -145,7 +145,7 @@ export class Poller implements Service {
     }
   }
 
-  /** Slots without a task; none while the completions of too many others are still to be written. */
+  /** Counts the free slots: none while too many completions are not stored yet. */
   #free(): number {
     const { concurrency } = this.#kit.options;
     return Math.min(concurrency - this.#busy, UNWRITTEN_FACTOR * concurrency - this.#claims.size);
@@ -155,16 +155,16 @@ export class Poller implements Service {
     const { names: dags, runnableVersions: versions } = this.#kit.registry;
     if (versions.length === 0) return;
     const { leaseMs, rng } = this.#kit.options;
-    // Shuffled: with the same order always, the tasks of the first DAG would always come first.
+    // In a fixed order the tasks of the first DAG would always come first.
     const claimer = { dags: rng.shuffle(dags), versions, workerId: this.workerId, leaseMs };
     const claimed = await this.#looks.claim(claimer, free);
-    // A claim that found left-over entries may have taken fewer than there are.
+    // A claim that met stale entries may have taken fewer than there are.
     this.#hasMore = claimed.length > 0 && claimed.length * 2 >= free;
     if (this.#hasMore) this.#tellOthers(new Set(claimed.map((task) => task.dag)));
     for (const task of claimed) this.#begin(task);
   }
 
-  /** There is more than fits here. Once per poll interval: a NOTIFY is a commit, and the poll is the truth anyway. */
+  /** Notifies other instances of work, at most once per poll interval, because a NOTIFY costs a commit. */
   #tellOthers(dags: ReadonlySet<string>): void {
     const nowMs = this.#kit.options.clock.monotonicMs();
     for (const dag of dags) {
@@ -196,7 +196,7 @@ export class Poller implements Service {
     this.#runner.run(task, stop, { free, ended });
   }
 
-  /** Waits until it is worth looking again. */
+  /** Waits until the next claim is worthwhile. */
   async #pause(): Promise<void> {
     const { clock, rng, concurrency, pollIntervalMs } = this.#kit.options;
     const intervalMs = pollIntervalMs * (1 - 0.2 * rng.next());

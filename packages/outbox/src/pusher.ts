@@ -5,27 +5,27 @@ import { ERRORS } from './errors.js';
 import type { Kit } from './kit.js';
 import type { Batch } from './model.js';
 
-/** What a batch may be started with besides its payload. */
+/** Options of `Pusher.start`. */
 export interface StartOptions {
-  /** The caller's own transaction: the batch exists if and when it commits. */
+  /** The caller's own transaction. The batch exists if it commits. */
   readonly tx?: Tx | undefined;
-  /** Opens another run when the latest one has ended; otherwise the latest is what you get. */
+  /** `rerun` starts another run if the latest one has ended (returns the latest run). */
   readonly ifEnded?: 'rerun' | undefined;
-  /** '' unless given. */
+  /** Tenant of the batch (''). */
   readonly tenant?: string | undefined;
-  /** W3C trace context that its tasks are told. */
+  /** W3C trace context, passed to its tasks. */
   readonly traceparent?: string | undefined;
 }
 
 /** A batch, and whether this call made it. */
 export interface StartedBatch extends Batch {
-  /** False: its business key had one already. */
+  /** False if its business key had a batch already. */
   readonly created: boolean;
 }
 
 const TRACEPARENT_LENGTH_MAX = 200;
 
-/** How often a start is repeated that met another one of the same key which was then rolled back. */
+/** Maximum attempts of a start that meets another one of its key which is then rolled back. */
 const TRIES = 5;
 
 /** Starts batches. */
@@ -37,10 +37,10 @@ export class Pusher {
   }
 
   /**
-   * Starts a batch with all its tasks, in one transaction; or gives the latest run of its business key, whatever its state. May be repeated
-   * after a failure: there is one batch per key and run.
-   * @param dag - name of a registered DAG; its applied definition, or this instance's own, or the one registered last when it has none.
-   * @param payload - anything JSON can carry; given to every task.
+   * Starts a batch with all its tasks in one transaction, or returns the latest run of its business key, whatever its state.
+   * It may be repeated after a failure: there is one batch per key and run.
+   * @param dag - name of a stored DAG. It takes the applied definition, else this instance's own, else the last registered.
+   * @param payload - any JSON value, passed to every task.
    * @throws MillraceError `DAG_NOT_FOUND`, `BATCH_TOO_LARGE`, `ID_INVALID`, `PARAMETER_INVALID`, `BACKEND_UNAVAILABLE`.
    */
   async start(
@@ -79,7 +79,7 @@ export class Pusher {
     }
   }
 
-  /** The own poller first: it tells the others when there is more than it can take. */
+  /** Notifies the own poller first, which notifies other instances if it cannot take everything. */
   #tell({ id, tenant, dag, bizKey }: Batch): void {
     const hint = { kind: 'work', dag } as const;
     this.#kit.wakeUps.here(hint);
@@ -88,10 +88,10 @@ export class Pusher {
   }
 }
 
-/** Up to here a batch fits into the time of any other statement. */
+/** A batch of up to this number of tasks needs no longer timeout than any other statement. */
 const TASKS_USUAL_MAX = 5_000;
 const MS_PER_TASK = 0.5;
 
-/** 100,000 tasks take about two seconds, and on a slow disk many more. */
+/** 100,000 tasks take about 2 s, and many more on a slow disk. */
 const startTimeoutMs = (tasks: number): number | undefined =>
   tasks > TASKS_USUAL_MAX ? Math.ceil(5_000 + tasks * MS_PER_TASK) : undefined;

@@ -37,25 +37,25 @@ export interface DueStore {
   ): Promise<boolean>;
 }
 
-/** A schedule that another instance has set is seen by looking; the next one that is known has a timer of its own. */
+/** Interval of the search for schedules that another instance has set. The next known one has a timer. */
 const LOOK_EVERY_MS = 1_000;
 
-/** What is started in one transaction beside the first batch: one of 200,000 tasks alone takes seconds. */
+/** Maximum tasks per transaction, apart from the first batch. A batch of 200,000 tasks takes seconds. */
 const TASKS_PER_TURN_MAX = 10_000;
 
-/** For the largest batch on a busy server. */
+/** Enough for the largest batch on a busy server. */
 const TURN_TIMEOUT_MS = 120_000;
 
-/** After a start that failed; twice as long each time. */
+/** Pause after a failed start, doubled each time. */
 const FAILURE_PAUSE_FIRST_MS = 1_000;
 const FAILURE_PAUSE_MAX_MS = 300_000;
 
-/** Enough of a message to know what is wrong. */
+/** Maximum length of a stored error message. */
 const ERROR_LENGTH_MAX = 1_000;
 
 /**
- * Starts the batches of schedules. Any number of them may run: a schedule is taken, its batches are started and its next period is noted in one
- * transaction, so each period has one batch whoever dies where.
+ * Starts the batches of schedules. Any number of instances may run it. One transaction locks a schedule, starts its batches
+ * and stores its next period, so each period gets one batch even if an instance dies.
  */
 export class Scheduler {
   readonly #kit: Kit;
@@ -94,17 +94,17 @@ export class Scheduler {
       const waitMs = await this.#schedules.waitMs();
       if (waitMs === undefined) return;
       if (waitMs > 0) {
-        // The clock of the database is asked again then: it decides, this one only wakes.
+        // The clock of the database decides. This timer only wakes the loop.
         if (waitMs < LOOK_EVERY_MS && !this.#isStopped)
           this.#cancelTimer = this.#kit.options.clock.setTimer(Math.ceil(waitMs), () => this.trigger());
         return;
       }
-      // What is due is in the hands of others.
+      // Other instances have locked what is due.
       if (!(await this.#takeOne())) return;
     }
   }
 
-  /** Gives whether there was one to take, and there may be more. */
+  /** Returns false if no schedule could be locked. */
   async #takeOne(): Promise<boolean> {
     const hand: { due?: DueSchedule | undefined; made: readonly Batch[] } = { made: [] };
     try {
@@ -116,9 +116,9 @@ export class Scheduler {
         { retries: 3, timeoutMs: TURN_TIMEOUT_MS },
       );
     } catch (error) {
-      // Without a schedule in hand it is the database that fails, and not a schedule.
+      // Without a schedule the database has failed.
       if (!hand.due) throw error;
-      // Not at once again: whatever is the matter, this must not become a busy loop.
+      // Do not retry at once: this must not become a busy loop.
       if (!(await this.#postpone(hand.due, error))) return false;
       hand.made = [];
     }
@@ -128,7 +128,7 @@ export class Scheduler {
     return hand.due !== undefined;
   }
 
-  /** Gives the batches that it made. */
+  /** Starts the batches that are due. Returns the new ones. */
   async #turn(tx: Tx, due: DueSchedule): Promise<readonly Batch[]> {
     const turn = scheduleTurn({
       periods: cronPeriods(due),
@@ -157,7 +157,7 @@ export class Scheduler {
     return made;
   }
 
-  /** The version that is applied, or was registered last, so that it does not matter which instance has taken the schedule. */
+  /** Starts the version that is applied, or was registered last, so that all instances start the same one. */
   async #start(
     tx: Tx,
     due: DueSchedule,
@@ -168,14 +168,14 @@ export class Scheduler {
       ...{ tenant, dag, version: undefined, bizKey: periodKey(name, periodMs), payload },
       ...{ traceparent: undefined, rerun: false, schedule: name },
     };
-    // One that somebody has started by hand under this key is the batch of the period.
+    // A batch that was started by hand under this key is the batch of the period.
     const made = await this.#kit.batches.start(batch, tx);
     const found = made ?? (await this.#kit.batches.find(batch, tx));
     if (!found) throw ERRORS.create('DAG_NOT_FOUND', { dag });
     return { batch: found, isNew: made !== undefined };
   }
 
-  /** In the database, so that the other instances wait, too, and people see why. Gives whether it stood as it did. */
+  /** Stores the delay and the error, for all instances and for people. Returns false if the schedule has changed since. */
   async #postpone(due: DueSchedule, error: unknown): Promise<boolean> {
     const { logger, rng } = this.#kit.options;
     const { tenant, name, dag, failures } = due;
@@ -189,7 +189,7 @@ export class Scheduler {
     const reason = String(error)
       .replaceAll(/[\p{Cc}\p{Surrogate}]/gu, ' ')
       .slice(0, ERROR_LENGTH_MAX);
-    // A commit whose reply was lost has happened after all, or another instance was faster: nothing to postpone.
+    // Nothing is postponed if the commit happened and its reply was lost, or if another instance was faster.
     const isPostponed = await this.#schedules.postpone(due, { error: reason, delayMs });
     if (isPostponed)
       logger.error(

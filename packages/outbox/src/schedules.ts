@@ -9,35 +9,35 @@ import type { Page, Schedule } from './model.js';
 import { shown } from './rules/names.js';
 import { periodKey, SCHEDULE_NAME_LENGTH_MAX } from './rules/schedule.js';
 
-/** What a schedule is set to. */
+/** The settings of a schedule. */
 export interface ScheduleInput {
   /** Unique within its tenant. */
   readonly name: string;
-  /** '' unless given. */
+  /** Tenant of its batches (''). */
   readonly tenant?: string | undefined;
-  /** Name of a registered DAG; each batch takes the version that is applied, or was registered last, when it starts. */
+  /** Name of a stored DAG. Each batch takes the version that is applied, or was registered last, when it starts. */
   readonly dag: string;
   /** Five fields (minute, hour, day of month, month, day of week), six with seconds first, seven with the year last, or `@daily` and the like. */
   readonly cron: string;
-  /** IANA name; `UTC` unless given. */
+  /** IANA name (`UTC`). */
   readonly timeZone?: string | undefined;
-  /** Of its batches; `{}` unless given. */
+  /** Payload of its batches (`{}`). */
   readonly payload?: unknown;
-  /** Which of the periods that passed while no instance ran get a batch: the latest `one` unless given. */
+  /** Periods passed while no instance ran that still get a batch: the latest `one` (default), `all` or `none`. */
   readonly catchUp?: Schedule['catchUp'] | undefined;
-  /** Unless given it stays as it is; a new schedule is not paused. */
+  /** undefined keeps the stored value. A new schedule is not paused. */
   readonly paused?: boolean | undefined;
 }
 
-/** Which schedule. */
+/** Identifies a schedule. */
 export interface ScheduleKey {
   readonly name: string;
   readonly tenant?: string | undefined;
 }
 
-/** Which schedules to list. */
+/** Selects the schedules to list. */
 export interface ScheduleFilter {
-  /** All tenants unless given. */
+  /** undefined selects all tenants. */
   readonly tenant?: string | undefined;
   readonly dag?: string | undefined;
   readonly cursor?: string | undefined;
@@ -83,7 +83,7 @@ export interface ScheduleStore {
 const CATCH_UPS: readonly unknown[] = ['one', 'all', 'none'] satisfies readonly Schedule['catchUp'][];
 const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 
-/** Batches that start by the clock. Any instance may set schedules; those that poll start their batches. */
+/** Sets and reads schedules, which start batches by the clock. Instances that poll start their batches. */
 export class Schedules {
   readonly #kit: Kit;
   readonly #store: ScheduleStore;
@@ -97,8 +97,8 @@ export class Schedules {
   }
 
   /**
-   * Makes a schedule, or changes the one of this name. With the same cron and time zone its next period stays, so that a program may set its
-   * schedules at every start; with another one, or when a pause ends, the next period is the first one from now on.
+   * Creates a schedule, or changes the one of this name. With the same cron and time zone its next period stays, so a program
+   * may set its schedules at every start. Otherwise, and when a pause ends, the next period is the first one from now on.
    * @throws MillraceError `SCHEDULE_INVALID`, `DAG_NOT_FOUND`, `BATCH_TOO_LARGE`, `ID_INVALID`, `PARAMETER_INVALID`, `BACKEND_UNAVAILABLE`.
    */
   async set(input: ScheduleInput): Promise<Schedule> {
@@ -107,7 +107,7 @@ export class Schedules {
     if (typeof dag !== 'string' || !(await this.#kit.batches.hasDag(dag)))
       throw ERRORS.create('DAG_NOT_FOUND', { dag: shown(dag) });
     return this.#write(async (tx) => {
-      // Again when somebody else has stored one of this name between the two.
+      // Repeat if another instance has stored one of this name between the two.
       for (;;) {
         const present = await this.#store.lock(tx, change.tenant, change.name);
         const paused = input.paused ?? present?.paused ?? false;
@@ -119,7 +119,7 @@ export class Schedules {
   }
 
   /**
-   * One schedule.
+   * Returns one schedule.
    * @throws MillraceError `SCHEDULE_NOT_FOUND`.
    */
   async get({ name, tenant = NO_TENANT }: ScheduleKey): Promise<Schedule> {
@@ -128,7 +128,7 @@ export class Schedules {
     return schedule;
   }
 
-  /** Schedules in the order of tenant and name, a page at a time. */
+  /** Lists schedules by tenant and name, in pages. */
   async list({ cursor, limit, ...filter }: ScheduleFilter = {}): Promise<Page<Schedule>> {
     const size = pageSize(limit);
     const items = await this.#store.list({ ...filter, after: parseCursor(cursor), limit: size });
@@ -145,7 +145,7 @@ export class Schedules {
   }
 
   /**
-   * Ends a pause; the next batch is that of the first period from now on.
+   * Ends a pause. The next batch is that of the first period from now on.
    * @throws MillraceError `SCHEDULE_NOT_FOUND`.
    */
   resume(key: ScheduleKey): Promise<Schedule> {
@@ -154,7 +154,7 @@ export class Schedules {
 
   /**
    * Removes a schedule. Its batches stay.
-   * @returns whether there was one.
+   * @returns false if there is none.
    */
   remove({ name, tenant = NO_TENANT }: ScheduleKey): Promise<boolean> {
     return this.#store.remove(tenant, name);
@@ -176,7 +176,7 @@ export class Schedules {
     return schedule;
   }
 
-  /** Under the lock: whatever was started of it is in `lastAt`. */
+  /** Computes the next period, under the lock: `lastAt` has the last one that was started. */
   async #nextAt(
     tx: Tx,
     timing: Pick<ScheduleChange, 'name' | 'cron' | 'timeZone'>,
@@ -186,7 +186,7 @@ export class Schedules {
     const isSame = present?.cron === timing.cron && present.timeZone === timing.timeZone;
     if (isSame && (paused || !present.paused)) return present.nextAt;
     const now = await this.#store.now(tx);
-    // Not a period again that has had its batch, should the clock of the database have been set back.
+    // If the clock of the database was set back, a period that has its batch must not come again.
     const afterMs = Math.max(now.getTime(), present?.lastAt?.getTime() ?? 0);
     const nextMs = cronPeriods(timing).after(afterMs);
     if (nextMs === undefined) throw invalid(timing.name, 'its cron never comes again');
@@ -213,7 +213,7 @@ const nameProblem = (name: unknown): string | undefined =>
   name !== '' &&
   name.length <= SCHEDULE_NAME_LENGTH_MAX &&
   !CONTROL.test(name) &&
-  // Which a URL takes as steps, escaped or not: nobody could name it to an API.
+  // A URL treats these as path steps, escaped or not, so no API call could name them.
   name !== '.' &&
   name !== '..'
     ? undefined
@@ -224,7 +224,7 @@ const invalid = (name: unknown, reason: string) =>
 
 const notFound = (name: unknown) => ERRORS.create('SCHEDULE_NOT_FOUND', { schedule: shown(name) });
 
-/** A cursor that is none of ours begins from the start. */
+/** An unknown cursor starts from the beginning. */
 function parseCursor(cursor: string | undefined): readonly [string, string] | undefined {
   try {
     const parts: unknown = JSON.parse(cursor ?? 'null');

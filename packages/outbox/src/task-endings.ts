@@ -5,7 +5,7 @@ import type { Kit } from './kit.js';
 import type { ClaimedTask, NewTask } from './ports.js';
 import type { TaskHandler } from './registry.js';
 
-/** How tries end that went well, in a transaction. Both give how many other tasks can run now. */
+/** Ends successful and skipped attempts in a transaction. Returns the number of other tasks that can run now. */
 export class TaskEndings {
   readonly #kit: Kit;
 
@@ -14,7 +14,7 @@ export class TaskEndings {
   }
 
   /**
-   * Completes a task, with the tasks it has added, and commits.
+   * Completes a task, stores the tasks it has added, and commits.
    * @param result - JSON text.
    * @throws MillraceError `CLAIM_LOST`, `TASKS_INVALID`, `BATCH_TOO_LARGE`; those of a COMMIT.
    */
@@ -22,12 +22,12 @@ export class TaskEndings {
     if (added.length > 0) await this.#kit.tasks.add(tx, task, added, this.#kit.options.tasksPerBatchMax);
     const { id, claimId } = task;
     const end = { id, claimId, status: 'DONE', result, seenAs: 'success' } as const;
-    // When nobody knows what can run now, the poller looks.
+    // The number may be unknown. Then the poller looks.
     return (await this.#kit.tasks.endAndCommit(tx, end)) ?? 1;
   }
 
   /**
-   * Skips a task whose condition does not hold, and what can no longer run because of it.
+   * Skips a task whose condition is false, and the tasks that can no longer run because of it.
    * @throws MillraceError `CLAIM_LOST`.
    */
   async skip(tx: Tx, { id, claimId }: ClaimedTask): Promise<number> {
@@ -38,8 +38,7 @@ export class TaskEndings {
   }
 
   /**
-   * What a handler returned, as JSON text.
-   * @param value - anything; undefined is null.
+   * Converts the result of a handler to JSON text. undefined becomes null.
    * @throws MillraceError `RESULT_INVALID`.
    */
   encode({ name }: TaskHandler, value: unknown): string {
@@ -62,7 +61,7 @@ export class TaskEndings {
   }
 }
 
-/** Whether a task is not to be run, by its condition. */
+/** Reports whether the condition of a task is false. */
 export async function isUnwanted({ when }: TaskHandler, { inputs }: ClaimedTask): Promise<boolean> {
   return when !== undefined && !(await when(inputs ?? {}));
 }

@@ -18,7 +18,7 @@ const pauseMs = (attempt: number, maxMs: number): number =>
 export const isTransient = (error: unknown): boolean =>
   isConflict(error) || (error instanceof MillraceError && error.retryable);
 
-/** Writes down how tries of tasks ended that did not succeed. Everything names the claim it ends. */
+/** Stores the ends of attempts that did not succeed. Every statement names the claim that it ends. */
 export class TaskOutcomes {
   readonly #kit: Kit;
 
@@ -52,12 +52,12 @@ export class TaskOutcomes {
     });
   }
 
-  /** This worker stops: another one takes the task at once. */
+  /** This worker stops. Another one can claim the task at once. */
   returned(task: ClaimedTask): Promise<TaskResult> {
     return this.#giveBack(task, { delayMs: 0, attemptReturned: true, lost: false });
   }
 
-  /** Gives claims back whose worker fell silent; those lost too often become dead letters. */
+  /** Releases claims whose lease has expired. Tasks that were lost too often become dead letters. */
   async expired(
     tasks: readonly ExpiredTask[],
     { embedded }: { readonly embedded: boolean },
@@ -74,7 +74,7 @@ export class TaskOutcomes {
     }));
     let count = 0;
     if (returns.length > 0) {
-      // An embedded database has one process: whoever else has a claim is dead, whatever its lease says.
+      // An embedded database has one process. Any other holder of a claim is dead, whatever its lease says.
       const { ready, cancelled } = await this.#kit.tasks.giveBack(returns, { expired: !embedded });
       count += ready.size + cancelled.size;
       this.#kit.afterEnd(ready.size);
@@ -85,7 +85,7 @@ export class TaskOutcomes {
     return count;
   }
 
-  /** Fails a task for good, with what its policy says of the rest of its batch. */
+  /** Fails a task for good, and applies its failure policy to the rest of its batch. */
   async deadLetter(
     task: ExpiredTask,
     error: Failure,
@@ -96,7 +96,7 @@ export class TaskOutcomes {
     const work = () =>
       this.#kit.options.database.transaction(
         async (tx) => {
-          // The batch before its tasks: the order in which everybody locks.
+          // The batch before its tasks: every transaction locks in this order.
           if (onFailure === 'fail') {
             await this.#kit.batches.lock(tx, batchId);
             await this.#kit.tasks.lockReady(tx, task);
@@ -132,7 +132,7 @@ export class TaskOutcomes {
     return how.attemptReturned ? 'returned' : 'retried';
   }
 
-  /** Tries again while the database is away; in the end the lease decides. */
+  /** Retries while the database is unavailable. After that the lease expires. */
   async #insist<T>(task: ExpiredTask, work: () => Promise<T>): Promise<T | undefined> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -154,12 +154,12 @@ export class TaskOutcomes {
   #lostError = (lost: number): Failure =>
     recordOf(toWorkError(ERRORS.create('TASK_LOST', { times: lost + 1 })));
 
-  /** Tells those who listen in this process. */
+  /** Emits the end of an attempt to the listeners in this process. */
   note({ handler, tenant, batchId, taskKey }: ClaimedTask, result: TaskResult, durationMs: number): void {
     this.#kit.events.emit('task', { handler, result, durationMs, tenant, batchId, taskKey });
   }
 
-  /** Whole milliseconds. Jitter shortens the delay, so that tasks that failed together do not return together. */
+  /** Returns whole milliseconds. Jitter shortens the delay, so that tasks that failed together do not return together. */
   async #retryDelayMs(task: ClaimedTask, handler: TaskHandler, error: unknown): Promise<number> {
     const baseMs = await this.#firstDelayMs(task, handler);
     const { attempt } = task;
@@ -168,14 +168,14 @@ export class TaskOutcomes {
     return Math.floor(withJitter(delayMs, -handler.jitter, this.#kit.options.rng.next()));
   }
 
-  /** Reads it from the definition of the batch. An added task, or one whose database is away, uses its handler's. */
+  /** Reads the delay from the definition of the batch. An added task uses its handler's. */
   async #firstDelayMs({ id }: ClaimedTask, handler: TaskHandler): Promise<number> {
     if (typeof handler.backoff === 'function') return handler.backoffMs;
     return (await this.#kit.tasks.backoffMs(id).catch(() => undefined)) ?? handler.backoffMs;
   }
 }
 
-/** Without what PostgreSQL cannot keep: the failure must be written down whatever its text is. */
+/** Removes characters that PostgreSQL cannot store, so that a failure is stored whatever its text is. */
 const storable = (text: string): string => text.replaceAll('\0', '').replaceAll(/\p{Surrogate}/gu, '\uFFFD');
 
 const recordOf = ({ code, message }: Failure): Failure => ({

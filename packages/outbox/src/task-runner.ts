@@ -11,7 +11,7 @@ import { TaskEndings } from './task-endings.js';
 import type { TaskOutcomes } from './task-outcomes.js';
 import { TransactionalRunner } from './transactional-runner.js';
 
-/** Runs claimed tasks, each to its end, whatever that is. */
+/** Runs claimed tasks and stores their ends. */
 export class TaskRunner {
   readonly #kit: Kit;
   readonly #outcomes: TaskOutcomes;
@@ -29,7 +29,7 @@ export class TaskRunner {
   /**
    * Runs a task. Never throws.
    * @param stop - thrown when the claim is lost (`CLAIM_LOST`) or the worker stops (STOPPING).
-   * @param listener - `free`: the slot can be used for another one; `ended`: the end is written.
+   * @param listener - `free`: the slot is free; `ended`: the end is stored.
    */
   run(
     task: ClaimedTask,
@@ -54,7 +54,7 @@ export class TaskRunner {
     const onStart = () => {
       startedMs = clock.monotonicMs();
     };
-    // The claim asked for handlers that this process had stored; one that is gone since is somebody else's.
+    // The claim asked for handlers of this process. One that is gone since belongs to another instance.
     const result = handler
       ? this.#transactional.run(task, handler, parts, onStart)
       : this.#outcomes.returned(task);

@@ -13,12 +13,12 @@ import type { TaskOutcomes } from './task-outcomes.js';
 /** A handler that writes through `tx`. */
 export type TransactionalHandler = Extract<TaskHandler, { readonly mode: 'transactional' }>;
 
-/** Runs handlers in transactions of their own: what they write and their completion commit together. */
+/** Runs each handler in a transaction. Its writes and its completion commit together. */
 export class TransactionalRunner {
   readonly #kit: Kit;
   readonly #endings: TaskEndings;
   readonly #outcomes: TaskOutcomes;
-  /** One session: the time of a handler begins with its turn, not while it waits behind others. */
+  /** Runs one handler at a time on PGlite, which has one session. A timeout starts with the handler's turn. */
   readonly #turn: <T>(work: () => Promise<T>) => Promise<T>;
 
   constructor(kit: Kit, endings: TaskEndings, outcomes: TaskOutcomes) {
@@ -29,7 +29,7 @@ export class TransactionalRunner {
   }
 
   /**
-   * Runs a task, and writes down how it ended.
+   * Runs a task and stores its end.
    * @param onStart - called when its turn has come.
    */
   run(
@@ -68,7 +68,7 @@ export class TransactionalRunner {
     }
   }
 
-  /** Tells a handler's own failure from that of the database under it. */
+  /** Distinguishes a failure of the handler from one of the database under it. */
   #failed(
     task: ClaimedTask,
     handler: TransactionalHandler,
@@ -76,7 +76,7 @@ export class TransactionalRunner {
   ): Promise<TaskResult> | TaskResult {
     if (ERRORS.is(error, 'CLAIM_LOST') || ERRORS.is(stop.reason, 'CLAIM_LOST')) return 'lost';
     if (stop.reason === STOPPING) return this.#outcomes.returned(task);
-    // Committed or not: the row says so, to whoever looks at it when the lease ends.
+    // The row shows whether it was committed, when the lease expires.
     if (DATABASE_ERRORS.is(error, 'COMMIT_UNKNOWN')) return 'lost';
     if (DATABASE_ERRORS.is(error, 'TX_TIMEOUT')) {
       const { timeoutMs } = task;
@@ -86,7 +86,7 @@ export class TransactionalRunner {
         ERRORS.create('TASK_TIMEOUT', { timeoutMs }, { cause: error }),
       );
     }
-    // Others of the outbox were in the way: nothing that the task could be blamed for, however often.
+    // Statements of the outbox itself were in conflict, so the attempt does not count.
     if (isEnding && isConflict(error)) return this.#outcomes.returned(task);
     if (DATABASE_ERRORS.is(error, 'BACKEND_UNAVAILABLE') || isConflict(error))
       return this.#outcomes.lost(task, error);

@@ -1,7 +1,7 @@
 import type { Logger } from '@millrace/foundation';
 import { type Database, Notifier, notificationChannel } from '@millrace/postgres';
 
-/** What instances tell each other. */
+/** A notification between instances. */
 export type Hint =
   | { readonly kind: 'work'; readonly dag: string }
   | { readonly kind: 'aborted'; readonly batchId: string }
@@ -10,48 +10,47 @@ export type Hint =
 
 const ABORTED = 'aborted:';
 
-/** How an applied DAG is announced. No DAG has a slash in its name: whoever does not know this takes it for work that is not theirs. */
+/** Announces an applied DAG. No DAG has a slash in its name, so earlier releases ignore this as work of an unknown DAG. */
 export const APPLIED = '/applied';
 
-/** The channel of an outbox' hints. */
+/** Returns the notification channel of an outbox. */
 export const channelOf = (schema: string): string => notificationChannel('outbox', schema);
 
-/** Hints between the instances of an outbox: there may be work, a batch was aborted, a DAG was applied. */
+/** Sends hints between the instances of an outbox: there may be work, a batch was aborted, a DAG was applied. */
 export class WakeUps {
   readonly #notifier: Notifier;
   readonly #listeners = new Set<(hint: Hint) => void>();
 
-  /** @param logger - told when one could not be sent. */
   constructor(database: Database, channel: string, logger: Logger) {
     this.#notifier = new Notifier(database, channel, logger);
   }
 
-  /** Listens to the other instances. */
+  /** Starts to receive hints of other instances. */
   start(): void {
     this.#notifier.start((text) => this.here(hintOf(text)));
   }
 
-  /** Ends the listening, and waits for what is being sent. */
+  /** Stops, and waits for hints that are being sent. */
   stop(): Promise<void> {
     return this.#notifier.stop();
   }
 
   /**
-   * Hears hints, of this instance and of others.
+   * Subscribes to the hints of all instances.
    * @param listener - must not throw.
-   * @returns a function that ends it.
+   * @returns a function that unsubscribes.
    */
   on(listener: (hint: Hint) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Tells this instance. */
+  /** Notifies this instance. */
   here(hint: Hint): void {
     for (const listener of this.#listeners) listener(hint);
   }
 
-  /** Tells the other instances, soon. */
+  /** Notifies the other instances soon. */
   others(hint: Exclude<Hint, { readonly kind: 'applied' }>): void {
     this.#notifier.send(hint.kind === 'work' ? hint.dag : `${ABORTED}${hint.batchId}`);
   }

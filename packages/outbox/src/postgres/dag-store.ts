@@ -8,10 +8,10 @@ import { countsAnyEnd, isWide } from '../rules/task-counts.js';
 import { dagInvalid, type ValidDag, type ValidTask } from '../rules/validate-dag.js';
 import type { Statements } from './statements.js';
 
-/** For the largest definition on a busy server; a small one takes milliseconds. */
+/** Enough for the largest definition on a busy server. A small one takes milliseconds. */
 const SAVE_TIMEOUT_MS = 120_000;
 
-/** Where the versions of DAGs are kept. */
+/** The statements about versions of DAGs. */
 export class PostgresDagStore implements ApplyStore, DagVersions {
   readonly #database: Database;
   readonly #statements: Statements;
@@ -58,7 +58,7 @@ export class PostgresDagStore implements ApplyStore, DagVersions {
       if (known !== undefined) return { version: known, created: false };
       const version = await this.#versionFrom(tx, 'insert-dag', [dag.name, hash, ...columnsOf(dag)]);
       if (version !== undefined) return { version, created: true };
-      // Neither: another instance stored it between the two, so now it can be touched.
+      // Another instance stored it between the two statements, so touching it works now.
     }
   }
 

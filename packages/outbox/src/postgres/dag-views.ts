@@ -5,7 +5,7 @@ import type { DagTaskView, DagView, FailurePolicy, JoinRule, TaskMode } from '..
 import type { JoinName } from '../rules/task-counts.js';
 import type { Statements } from './statements.js';
 
-/** What is stored of DAGs, to look at. Nothing here changes anything. */
+/** The statements that read stored DAGs. */
 export class PostgresDagViews implements DagViews, AppliedStore {
   readonly #database: Database;
   readonly #statements: Statements;

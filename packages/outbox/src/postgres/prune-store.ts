@@ -2,7 +2,7 @@ import type { Database, Tx } from '@millrace/postgres';
 import type { Pruned, PruneStore } from '../pruner.js';
 import type { Statements } from './statements.js';
 
-/** The statements that forget what is old. */
+/** The statements that delete old batches and versions. */
 export class PostgresPruneStore implements PruneStore {
   readonly #database: Database;
   readonly #statements: Statements;

@@ -215,7 +215,7 @@ function toEndedTasks(rows: readonly EndRow[]): EndedTasks {
   return { ended: new Set(idsOf('ended')), ready: idsOf('ready').length, skip: idsOf('skip') };
 }
 
-/** What outbox_add_tasks says no with. */
+/** Maps a refusal of outbox_add_tasks to its error. */
 function refusalOf(error: unknown, { handler, dag }: ClaimedTask, max: number): Error | undefined {
   const invalid = (reason: string) => ERRORS.create('TASKS_INVALID', { handler, reason }, { cause: error });
   if (isSqlError(error, 'MR001')) {

@@ -23,7 +23,7 @@ import {
 } from './rows.js';
 import type { Statements } from './statements.js';
 
-/** What people look at. Nothing here changes anything. */
+/** The statements that read batches and tasks. */
 export class PostgresViewStore implements ViewStore {
   readonly #database: Database;
   readonly #statements: Statements;

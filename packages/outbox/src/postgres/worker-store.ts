@@ -3,7 +3,7 @@ import type { WorkerView } from '../model.js';
 import type { WorkerStore } from '../presence.js';
 import type { Statements } from './statements.js';
 
-/** The statements about who polls. */
+/** The statements about workers. */
 export class PostgresWorkerStore implements WorkerStore {
   readonly #database: Database;
   readonly #statements: Statements;
