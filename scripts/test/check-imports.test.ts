@@ -18,29 +18,24 @@ const problemsOf = (files: Record<string, string>): string[] =>
 
 describe('imports', () => {
   it.each([
-    ['foundation imports nothing of ours', 'packages/foundation/src/a.ts', "import '@millrace/async-utils';"],
-    ['imports point down only', 'packages/async-utils/src/a.ts', "export * from '@millrace/runtime';"],
-    ['redis only from src/redis', 'packages/runtime/src/queue.ts', "import '@millrace/redis';"],
-    ['testkit is for tests only', 'packages/runtime/src/queue.ts', "import '@millrace/testkit';"],
-    ['subpaths count too', 'packages/outbox/src/a.ts', "import x from '@millrace/redis/scripts';"],
-    ['dynamic imports count too', 'packages/contract/src/a.ts', "await import('@millrace/foundation');"],
-    ['the dashboard knows contract only', 'apps/dashboard/src/a.tsx', "import '@millrace/outbox';"],
-    ['the page takes no schemas', 'apps/dashboard/src/a.ts', "import { ROUTES } from '@millrace/contract';"],
-    ['nor exports them', 'apps/dashboard/src/a.ts', "export { ROUTES } from '@millrace/contract';"],
-    ['nor loads them late', 'apps/dashboard/src/a.ts', "await import('@millrace/contract');"],
-    ['the page has no zod', 'apps/dashboard/src/a.tsx', "import { type ZodType, z } from 'zod';"],
-    [
-      'no way around the package name',
-      'packages/runtime/src/a.ts',
-      "import '../../foundation/src/clock.js';",
-    ],
-    ['ioredis at home only', 'packages/runtime/src/queue.ts', "import { Redis } from 'ioredis';"],
-    ['pg at home only', 'packages/outbox/src/poller.ts', "import pg from 'pg';"],
-    ['NestJS in nestjs/ only', 'packages/runtime/src/worker.ts', "import { Module } from '@nestjs/common';"],
-    ['no I/O in core code', 'packages/foundation/src/options.ts', "import { readFileSync } from 'node:fs';"],
-    ['rules are pure', 'packages/runtime/src/rules/a.ts', "import { createHash } from 'node:crypto';"],
-    ['a new package needs a layer', 'packages/novel/src/a.ts', "import './b.js';"],
-  ])('refuses: %s', (_, path, text) => {
+    ['packages/foundation/src/a.ts', "import '@millrace/async-utils';"],
+    ['packages/async-utils/src/a.ts', "export * from '@millrace/runtime';"],
+    ['packages/contract/src/a.ts', "await import('@millrace/foundation');"],
+    ['packages/outbox/src/a.ts', "import x from '@millrace/redis/scripts';"],
+    ['packages/runtime/src/queue.ts', "import '@millrace/redis';"],
+    ['packages/runtime/src/queue.ts', "import '@millrace/testkit';"],
+    ['packages/runtime/src/a.ts', "import '../../foundation/src/clock.js';"],
+    ['packages/runtime/src/queue.ts', "import { Redis } from 'ioredis';"],
+    ['packages/outbox/src/poller.ts', "import pg from 'pg';"],
+    ['packages/runtime/src/worker.ts', "import { Module } from '@nestjs/common';"],
+    ['packages/foundation/src/options.ts', "import { readFileSync } from 'node:fs';"],
+    ['packages/runtime/src/rules/a.ts', "import { createHash } from 'node:crypto';"],
+    ['packages/novel/src/a.ts', "import './b.js';"],
+    ['apps/dashboard/src/a.tsx', "import '@millrace/outbox';"],
+    ['apps/dashboard/src/a.ts', "import { ROUTES } from '@millrace/contract';"],
+    ['apps/dashboard/src/a.ts', "export { ROUTES } from '@millrace/contract';"],
+    ['apps/dashboard/src/a.tsx', "import { type ZodType, z } from 'zod';"],
+  ])('refuses in %s: %s', (path, text) => {
     expect(problemsOf({ [path]: text })).toHaveLength(1);
   });
 
@@ -50,51 +45,37 @@ describe('imports', () => {
     ['packages/outbox/src/metrics.ts', "import { Counter } from 'prom-client';"],
     ['packages/runtime/src/worker.ts', "import '@millrace/async-utils'; import '@millrace/foundation';"],
     ['packages/runtime/test/worker.test.ts', "import '@millrace/testkit'; import 'node:fs';"],
-    [
-      'packages/async-utils/src/nestjs/module.ts',
-      "import { Module } from '@nestjs/common'; import '../retry.js';",
-    ],
-    [
-      'packages/outbox/src/rules/dag.ts',
-      "import { seededRng } from '@millrace/foundation'; import './x.js';",
-    ],
-    ['bench/src/a.ts', "import '@millrace/outbox';"],
-    [
-      'apps/dashboard/src/a.tsx',
-      "import type { GroupBody } from '@millrace/contract'; import { VIEWS } from '@millrace/contract/server-client';",
-    ],
-  ])('allows what belongs there: %s', (path, text) => {
+    ['packages/outbox/src/rules/dag.ts', "import '@millrace/foundation'; import './x.js';"],
+    ['bench/src/a.ts', "import '@millrace/outbox'; import '@millrace/runtime/redis';"],
+    ['apps/dashboard/src/a.tsx', "import type { GroupBody } from '@millrace/contract';"],
+    ['apps/dashboard/src/a.tsx', "import { VIEWS } from '@millrace/contract/server-client';"],
+  ])('allows in %s: %s', (path, text) => {
     expect(problemsOf({ [path]: text })).toEqual([]);
   });
 
   it.each([
-    'Date.now()',
-    'new Date()',
-    'Date()',
-    'performance.now()',
-    'setTimeout(() => {}, 5)',
-    'const later = setImmediate',
-    'setInterval(f, 1)',
-    'AbortSignal.timeout(5)',
-    'Math.random()',
-    'crypto.randomUUID()',
-    'process.hrtime.bigint()',
-    'globalThis.setTimeout(f, 1)',
+    ...['Date.now()', 'new Date()', 'Date()', 'performance.now()', 'Math.random()', 'crypto.randomUUID()'],
+    ...[
+      'setTimeout(() => {}, 5)',
+      'const later = setImmediate',
+      'setInterval(f, 1)',
+      'AbortSignal.timeout(5)',
+    ],
+    ...['process.hrtime.bigint()', 'globalThis.setTimeout(f, 1)'],
   ])('refuses a clock or randomness in core code: %s', (text) => {
-    expect(problemsOf({ 'packages/foundation/src/options.ts': text }).length).toBeGreaterThan(0);
-    expect(problemsOf({ 'packages/outbox/src/rules/dag.ts': text }).length).toBeGreaterThan(0);
-    expect(problemsOf({ 'packages/redis/src/rules/classify.ts': text }).length).toBeGreaterThan(0);
-    expect(problemsOf({ 'packages/redis/src/connection.ts': text })).toEqual([]);
-    expect(problemsOf({ 'packages/async-utils/src/wait.ts': text })).toEqual([]);
-    expect(problemsOf({ 'packages/foundation/src/clock.ts': text })).toEqual([]);
+    for (const path of [
+      'foundation/src/options.ts',
+      'outbox/src/rules/dag.ts',
+      'redis/src/rules/classify.ts',
+    ])
+      expect(problemsOf({ [`packages/${path}`]: text }).length).toBeGreaterThan(0);
+    for (const path of ['redis/src/link.ts', 'async-utils/src/wait.ts', 'foundation/src/clock.ts'])
+      expect(problemsOf({ [`packages/${path}`]: text })).toEqual([]);
   });
 
   it.each([
-    'new Date(5)',
+    ...['new Date(5)', 'clock.setTimeout(5)', 'const options = { performance: 1 }', 'Math.max(1, 2)'],
     'interface Clock { setTimeout(ms: number): void; at: Date }',
-    'clock.setTimeout(5)',
-    'const options = { performance: 1 }',
-    'Math.max(1, 2)',
   ])('allows what only looks like it: %s', (text) => {
     expect(problemsOf({ 'packages/foundation/src/options.ts': text })).toEqual([]);
   });
@@ -104,12 +85,8 @@ describe('imports', () => {
     ['bench/src/a.ts', "import '@millrace/runtime/src/worker.js';"],
     ['chaos/test/a.test.ts', "import '../../packages/runtime/src/worker.js';"],
     ['packages/outbox/test/a.test.ts', "import '../../runtime/src/index.js';"],
-  ])('runtime RT-10: nobody reaches behind a facade: %s %s', (path, text) => {
+  ])('runtime RT-10: refuses an import behind a facade in %s: %s', (path, text) => {
     expect(problemsOf({ [path]: text })).toHaveLength(1);
-  });
-
-  it('a facade has the subpaths of its exports map, and a package may look into itself', () => {
-    expect(problemsOf({ 'chaos/src/a.ts': "import '@millrace/runtime/redis';" })).toEqual([]);
     expect(problemsOf({ 'packages/runtime/test/a.test.ts': "import '../src/worker.js';" })).toEqual([]);
   });
 

@@ -23,8 +23,6 @@ type Packed = Awaited<ReturnType<typeof packPackages>>[number];
 /** A package as it is published. */
 export interface PackedPackage {
   readonly name: string;
-  /** Its folder in the repository. */
-  readonly folder: string;
   // biome-ignore lint/suspicious/noExplicitAny: the content of a package.json
   readonly manifest: Record<string, any>;
   readonly files: readonly string[];
@@ -78,13 +76,13 @@ export async function packedProject(): Promise<PackedProject> {
   }
 }
 
-function openTarball({ name, folder, packed }: Packed): PackedPackage {
+function openTarball({ name, packed }: Packed): PackedPackage {
   const tarball = new Uint8Array(readFileSync(packed));
   const content = createPackageFromTarballData(tarball);
   const start = `/node_modules/${name}/`;
   const files = content.listFiles().map((path) => path.slice(start.length));
   const read = (path: string) => content.readFile(start + path);
-  return { name, folder, manifest: JSON.parse(read('package.json')), files, tarball, read };
+  return { name, manifest: JSON.parse(read('package.json')), files, tarball, read };
 }
 
 /** The names that code or declarations import. An import whose name is computed has none. */

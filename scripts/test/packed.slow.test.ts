@@ -13,7 +13,7 @@ import { type MillraceProcess, runServer } from '../../apps/server/test/process/
 import { blocksOf } from '../../apps/server/test/process/readme-blocks.js';
 import { thresholds } from '../../vitest.config.js';
 import { root, tool } from '../command.mjs';
-import { manifestOf, REPOSITORY, SOURCE_CONDITION } from '../pack-packages.mjs';
+import { manifestOf, SOURCE_CONDITION } from '../pack-packages.mjs';
 import { importsOf, type PackedPackage, type PackedProject, packedProject, runIn } from './packed-project.js';
 
 const execute = promisify(execFile);
@@ -70,17 +70,13 @@ describe('each package', () => {
   });
 
   it('has a complete manifest, without the condition that points to TypeScript', () => {
-    for (const { name, folder, manifest } of packages) {
+    for (const { name, manifest } of packages) {
       expect(manifest, name).toMatchObject({
         description: expect.any(String),
         license: 'MIT',
         type: 'module',
         engines: { node: expect.any(String) },
         keywords: expect.arrayContaining([expect.any(String)]),
-        homepage: `${REPOSITORY}/tree/main/${folder}#readme`,
-        bugs: `${REPOSITORY}/issues`,
-        // npm refuses to publish with provenance if this does not match.
-        repository: { type: 'git', url: `git+${REPOSITORY}.git`, directory: folder },
         // Otherwise npm publishes a scoped package as a private one.
         ...(name.startsWith('@') && { publishConfig: { access: 'public' } }),
       });
