@@ -15,13 +15,11 @@ export const TaskKeyParam = storableText(200).describe('The key of a task in its
 export const BatchStatusName = z
   .enum(['RUNNING', 'DONE', 'FAILED', 'ABORTED'])
   .describe('All except RUNNING are final, until a retry makes the batch RUNNING again.');
-export type BatchStatusName = z.infer<typeof BatchStatusName>;
 
 /** The status of a task of a batch. */
 export const BatchTaskStatusName = z
   .enum(['READY', 'PROCESSING', 'DONE', 'FAILED', 'SKIPPED', 'CANCELLED'])
   .describe('READY includes tasks that wait for others: `waiting` tells them apart.');
-export type BatchTaskStatusName = z.infer<typeof BatchTaskStatusName>;
 
 /** A batch to start. Unknown fields are refused. */
 export const StartBatchRequest = z.strictObject({
@@ -36,7 +34,6 @@ export const StartBatchRequest = z.strictObject({
     ),
   tenant: tenantField,
 });
-export type StartBatchRequest = z.infer<typeof StartBatchRequest>;
 
 /** A batch without its payload, as in lists. */
 export const BatchSummary = z.object({
@@ -125,18 +122,6 @@ export const BatchDetailsBody = z.object({
 });
 export type BatchDetailsBody = z.infer<typeof BatchDetailsBody>;
 
-/** The query of the list of batches. */
-export const BatchListQuery = z.strictObject({
-  dag: storableText(100).optional(),
-  bizKey: storableText(500).optional(),
-  status: BatchStatusName.optional(),
-  tenant: tenantField,
-  ...paging,
-});
-
-/** The query of the list of tasks. */
-export const BatchTaskListQuery = z.strictObject({ status: BatchTaskStatusName.optional(), ...paging });
-
 /** A page of batches, newest first. */
 export const BatchPage = pageOf(BatchSummary);
 export type BatchPage = z.infer<typeof BatchPage>;
@@ -169,7 +154,13 @@ export const BATCH_ROUTES = defineRoutes(
       description:
         'Newest first, without their payloads. A key that belongs to a tenant lists that tenant only.',
       role: 'read',
-      query: BatchListQuery,
+      query: z.strictObject({
+        dag: storableText(100).optional(),
+        bizKey: storableText(500).optional(),
+        status: BatchStatusName.optional(),
+        tenant: tenantField,
+        ...paging,
+      }),
       ok: BatchPage,
     },
     getBatch: {
@@ -207,7 +198,7 @@ export const BATCH_ROUTES = defineRoutes(
         'In the order of their ids, with their results. A page of large results is shorter than its limit.',
       role: 'read',
       params,
-      query: BatchTaskListQuery,
+      query: z.strictObject({ status: BatchTaskStatusName.optional(), ...paging }),
       ok: BatchTaskPage,
       fails: ['BATCH_NOT_FOUND'],
     },

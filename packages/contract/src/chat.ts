@@ -24,7 +24,6 @@ export const CreateChatSessionRequest = z.strictObject({
     .describe('The id (random). An existing session of the tenant with this id is returned.'),
   tenant: tenantField,
 });
-export type CreateChatSessionRequest = z.infer<typeof CreateChatSessionRequest>;
 
 /** A session: one conversation. */
 export const ChatSessionBody = z.object({
@@ -33,12 +32,6 @@ export const ChatSessionBody = z.object({
   created_at: time,
 });
 export type ChatSessionBody = z.infer<typeof ChatSessionBody>;
-
-/** The query of the list of sessions. */
-export const ChatSessionListQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(SESSIONS_LISTED_MAX).default(SESSIONS_LISTED_MAX),
-  tenant: tenantField,
-});
 
 /** The newest sessions. */
 export const ChatSessionList = z.object({ items: z.array(ChatSessionBody) });
@@ -74,7 +67,6 @@ export type ChatMessagesBody = z.infer<typeof ChatMessagesBody>;
 export const QueueChatMessageRequest = z.strictObject({
   message: z.string().describe('The text of the user: not blank, at most 100,000 characters.'),
 });
-export type QueueChatMessageRequest = z.infer<typeof QueueChatMessageRequest>;
 
 /** The response to a queued message. */
 export const ChatReceiptBody = z.object({
@@ -96,12 +88,9 @@ export type ChatTaskBody = z.infer<typeof ChatTaskBody>;
 export const ChatTaskResultBody = ChatTaskBody.extend({ text: z.string() });
 export type ChatTaskResultBody = z.infer<typeof ChatTaskResultBody>;
 
-/** Types of the events of a turn: start, token for each piece of the text, then done or error. */
-export const CHAT_EVENTS = ['start', 'token', 'done', 'error'] as const;
-
-/** An event of a turn's stream. */
+/** An event of a turn's stream: start, token for each piece of the text, then done or error. */
 export const ChatEvent = z.object({
-  type: z.enum(CHAT_EVENTS),
+  type: z.enum(['start', 'token', 'done', 'error']),
   id: count.describe('Number of the event, from 0. A stream resumes after the one in Last-Event-ID.'),
   data: z.object({
     text: z.string().optional().describe('token: a piece of the text.'),
@@ -138,7 +127,10 @@ export const CHAT_ROUTES = defineRoutes(
       summary: 'List sessions',
       description: `Newest first. A key that belongs to a tenant lists that tenant only. ${STICKY}`,
       role: 'read',
-      query: ChatSessionListQuery,
+      query: z.strictObject({
+        limit: z.coerce.number().int().min(1).max(SESSIONS_LISTED_MAX).default(SESSIONS_LISTED_MAX),
+        tenant: tenantField,
+      }),
       ok: ChatSessionList,
     },
     getChatSession: {

@@ -29,7 +29,6 @@ export const ApplyDagRequest = z.strictObject({
   name: storableText(100).describe('Without . and /.'),
   tasks: z.record(z.string(), DagTaskRequest).describe('The tasks by key.'),
 });
-export type ApplyDagRequest = z.infer<typeof ApplyDagRequest>;
 
 /** The response to an apply. */
 export const AppliedDagBody = z.object({
@@ -69,9 +68,6 @@ export const DagBody = z.object({
 });
 export type DagBody = z.infer<typeof DagBody>;
 
-/** The query of the list of DAGs. */
-export const DagListQuery = z.strictObject(paging);
-
 /** A page of DAGs, by name. */
 export const DagPage = pageOf(DagBody);
 export type DagPage = z.infer<typeof DagPage>;
@@ -96,7 +92,6 @@ export const SetScheduleRequest = z.strictObject({
   paused: z.boolean().optional().describe('Unchanged by default; a new schedule is not paused.'),
   tenant: tenantField,
 });
-export type SetScheduleRequest = z.infer<typeof SetScheduleRequest>;
 
 /** A schedule: starts batches of a DAG by the clock. */
 export const ScheduleBody = z.object({
@@ -118,16 +113,6 @@ export const ScheduleBody = z.object({
 });
 export type ScheduleBody = z.infer<typeof ScheduleBody>;
 
-/** The query of the list of schedules. */
-export const ScheduleListQuery = z.strictObject({
-  dag: storableText(100).optional(),
-  tenant: tenantField,
-  ...paging,
-});
-
-/** The query of a removal. */
-export const RemoveScheduleQuery = z.strictObject({ tenant: tenantField });
-
 /** A page of schedules, by tenant and name. */
 export const SchedulePage = pageOf(ScheduleBody);
 export type SchedulePage = z.infer<typeof SchedulePage>;
@@ -136,7 +121,7 @@ export type SchedulePage = z.infer<typeof SchedulePage>;
 export const RemovedScheduleBody = z.object({ tenant: z.string(), name: z.string() });
 export type RemovedScheduleBody = z.infer<typeof RemovedScheduleBody>;
 
-/** Routes of DAGs. */
+/** Routes of DAGs and schedules. */
 export const DAG_ROUTES = defineRoutes(
   { tag: 'Batches', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
   {
@@ -161,21 +146,15 @@ export const DAG_ROUTES = defineRoutes(
         'By name, each in the version that new batches use. A page of DAGs with many tasks is shorter than its limit.',
       role: 'read',
       tenancy: 'open',
-      query: DagListQuery,
+      query: z.strictObject(paging),
       ok: DagPage,
     },
-  },
-);
-
-/** Routes of schedules. */
-export const SCHEDULE_ROUTES = defineRoutes(
-  { tag: 'Batches', tenancy: 'own', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
-  {
     setSchedule: {
       summary: 'Set a schedule',
       description:
         'Creates a schedule, or changes the one with this name. The next period stays if cron and time zone do. Safe to repeat.',
       role: 'admin',
+      tenancy: 'own',
       audited: true,
       body: SetScheduleRequest,
       ok: ScheduleBody,
@@ -185,16 +164,22 @@ export const SCHEDULE_ROUTES = defineRoutes(
       summary: 'List schedules',
       description: 'By tenant and name. A key that belongs to a tenant lists that tenant only.',
       role: 'read',
-      query: ScheduleListQuery,
+      tenancy: 'own',
+      query: z.strictObject({
+        dag: storableText(100).optional(),
+        tenant: tenantField,
+        ...paging,
+      }),
       ok: SchedulePage,
     },
     removeSchedule: {
       summary: 'Remove a schedule',
       description: 'It starts no more batches. The batches that it started stay.',
       role: 'admin',
+      tenancy: 'own',
       audited: true,
       params: z.object({ name: ScheduleNameParam }),
-      query: RemoveScheduleQuery,
+      query: z.strictObject({ tenant: tenantField }),
       ok: RemovedScheduleBody,
       fails: ['SCHEDULE_NOT_FOUND'],
     },

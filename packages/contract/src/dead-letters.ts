@@ -12,28 +12,6 @@ const signature = z
   .max(10_000)
   .describe('Type, code and message of a failure, with numbers, ids and quotes masked.');
 
-/** The query of the list of dead letters. */
-export const DeadLetterQuery = z
-  .strictObject({
-    groupId: GroupRef.optional(),
-    jobId: JobRef.optional().describe('A job of groupId.'),
-    signature: signature.optional(),
-    groupBy: z
-      .enum(['signature'])
-      .optional()
-      .describe('Counts them by signature instead, in groupId or in all groups.'),
-    ...bulkPaging,
-  })
-  .refine(({ jobId, groupId }) => jobId === undefined || groupId !== undefined, {
-    path: ['jobId'],
-    message: 'must come with its groupId',
-  })
-  .refine(
-    ({ groupBy, jobId, signature, cursor }) =>
-      groupBy === undefined || (jobId === undefined && signature === undefined && cursor === undefined),
-    { path: ['groupBy'], message: 'takes groupId and limit only' },
-  );
-
 /** A dead letter: a job that failed and will not be retried, with its last error. */
 export const DeadLetterBody = z.object({
   job: JobBody,
@@ -107,7 +85,26 @@ export const DEAD_LETTER_ROUTES = defineRoutes(BULK, {
     description:
       'Jobs that failed and will not be retried, newest first; or their number by signature. A key that belongs to a tenant lists that tenant only.',
     role: 'read',
-    query: DeadLetterQuery,
+    query: z
+      .strictObject({
+        groupId: GroupRef.optional(),
+        jobId: JobRef.optional().describe('A job of groupId.'),
+        signature: signature.optional(),
+        groupBy: z
+          .enum(['signature'])
+          .optional()
+          .describe('Counts them by signature instead, in groupId or in all groups.'),
+        ...bulkPaging,
+      })
+      .refine(({ jobId, groupId }) => jobId === undefined || groupId !== undefined, {
+        path: ['jobId'],
+        message: 'must come with its groupId',
+      })
+      .refine(
+        ({ groupBy, jobId, signature, cursor }) =>
+          groupBy === undefined || (jobId === undefined && signature === undefined && cursor === undefined),
+        { path: ['groupBy'], message: 'takes groupId and limit only' },
+      ),
     ok: DeadLetterPage,
     fails: ['GROUP_NOT_FOUND'],
   },

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
-/** Maximum and default number of items on a page of a list. */
+/** Maximum number of items on a page of a list. */
 export const PAGE_SIZE_MAX = 200;
-export const PAGE_SIZE_DEFAULT = 50;
 
 const TENANT_CHARACTERS_MAX = 500;
 const CURSOR_CHARACTERS_MAX = 2_000;
@@ -54,7 +53,7 @@ const previousCursor = 'The cursor of the previous page.';
 
 /** The query parameters of every list. */
 export const paging = {
-  limit: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(PAGE_SIZE_DEFAULT),
+  limit: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(50),
   cursor: storableText(CURSOR_CHARACTERS_MAX).optional().describe(previousCursor),
 } as const;
 
@@ -103,12 +102,22 @@ export const TenantRef = z
 /** The parameters of routes of groups. */
 export const groupParams = z.object({ groupId: GroupRef });
 
+const weight = z
+  .number()
+  .positive()
+  .describe('Weight of its share (1); twice the weight is twice the share.');
+const rps = z.number().positive().describe('Starts per second.');
+const burst = z.int().min(1).describe('Starts at the same time (a tenth of rps, at least 1).');
+const concurrency = z.int().min(1).describe('Maximum number of jobs that are ready or running.');
+
 /** Weight and limits in a request. The server checks the ranges that it can configure. */
-export const limitFields = {
-  weight: z.number().positive().describe('Weight of its share (1); twice the weight is twice the share.'),
-  rps: z.number().positive().describe('Starts per second.'),
-  burst: z.int().min(1).describe('Starts at the same time (a tenth of rps, at least 1).'),
-  concurrency: z.int().min(1).describe('Maximum number of jobs that are ready or running.'),
+export const limitFields = z.object({ weight, rps, burst, concurrency }).partial().shape;
+
+/** Weight and limits in a change; null removes a limit. */
+export const limitChanges = {
+  weight: limitFields.weight,
+  ...z.object({ rps: rps.nullable(), burst: burst.nullable(), concurrency: concurrency.nullable() }).partial()
+    .shape,
 };
 
 /** Weight and limits in a response. */

@@ -13,7 +13,6 @@ export const InstancePool = z.object({
   fetchIntervalMs: amount,
   fetchBatchSize: count,
 });
-export type InstancePool = z.infer<typeof InstancePool>;
 
 /** The memory of an instance. */
 export const InstanceMemory = z.object({
@@ -46,9 +45,7 @@ export const InstanceBody = z.object({
   processors: z.array(z.string()).describe('Types of bulk jobs that it runs, 500 at most.'),
   dags: z.array(z.string()).describe('DAGs that it runs, 500 at most.'),
   routes: z.array(z.string()).describe('Commands that it accepts, 500 at most.'),
-  outboxConcurrency: count
-    .nullable()
-    .describe('Maximum number of batch tasks that it runs at the same time; null if it runs none.'),
+  outboxConcurrency: count.nullable().describe('Maximum concurrent batch tasks; null if it runs none.'),
   busy: z.object({
     jobs: count.describe('Running bulk jobs.'),
     tasks: count.describe('Running tasks of batches.'),
@@ -95,7 +92,6 @@ export const InstanceWorkers = z.object({
   wantedWorkers: count.nullable().describe('Workers it was scaled to; null means as configured.'),
   busy: count.describe('Running jobs.'),
 });
-export type InstanceWorkers = z.infer<typeof InstanceWorkers>;
 
 /** The workers of all instances, and the pool of the responding one. */
 export const PoolBody = z.object({
@@ -113,7 +109,6 @@ export const ScaleRequest = z.strictObject({
     .optional()
     .describe('instanceId or bulkInstanceId (all instances that run jobs).'),
 });
-export type ScaleRequest = z.infer<typeof ScaleRequest>;
 
 /** The instances that were scaled. */
 export const ScaleResponse = z.object({
@@ -122,17 +117,25 @@ export const ScaleResponse = z.object({
 });
 export type ScaleResponse = z.infer<typeof ScaleResponse>;
 
-/** The query of the audit log. */
-export const AuditQuery = z.strictObject({
-  limit: paging.limit,
-  cursor: z
-    .string()
-    .regex(/^\d{1,18}$/, 'must be the cursor of a page')
-    .optional()
-    .describe('The cursor of the previous page.'),
-  route: storableText(100).optional().describe('The id of a route, such as cancelGroup.'),
-  key: storableText(500).optional().describe('The name of a key.'),
+/** The queues of the engine now. */
+export const QueuesBody = z.object({
+  tenants: count,
+  groups: count.describe('Groups with waiting jobs.'),
+  parkedGroups: count.describe('Of these groups, those that wait for a token of a rate limit.'),
+  lane: count.describe('Jobs in the lanes of all groups.'),
+  ready: count,
+  readyBound: amount.describe('Maximum length of ready now.'),
+  nonReady: count,
+  nonReadyByReason: z.record(z.string(), count),
+  inFlight: count,
+  deadLetters: count,
+  liveSlots: count.describe('Worker slots of live instances.'),
+  waitingSlots: count.describe('Of these slots, those without a job.'),
+  startsPerSecond: amount,
+  oldestWaitingMs: amount.describe('Longest wait among the jobs at the heads of the lanes.'),
+  congestionRates: z.record(z.string(), z.number()).describe('Maximum starts/s of each resource now.'),
 });
+export type QueuesBody = z.infer<typeof QueuesBody>;
 
 /** An entry of the audit log: one change of work or settings. */
 export const AuditEntry = z.object({
@@ -145,15 +148,9 @@ export const AuditEntry = z.object({
   method: z.string(),
   path: z.string(),
   params: z.record(z.string(), z.string()).describe('Parameters of the path and the query.'),
-  body: z
-    .string()
-    .nullable()
-    .describe('A summary of 4 KB at most, without secrets; null if there was no body.'),
+  body: z.string().nullable().describe('Summary without secrets, 4 KB at most; null without a body.'),
   instanceId: z.string().describe('The instance that handled the request.'),
-  status: z
-    .int()
-    .nullable()
-    .describe('Status of the response; null if unknown: the change may have happened or not.'),
+  status: z.int().nullable().describe('Status of the response; null if the outcome is unknown.'),
 });
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
@@ -161,7 +158,7 @@ export type AuditEntry = z.infer<typeof AuditEntry>;
 export const AuditPage = pageOf(AuditEntry);
 export type AuditPage = z.infer<typeof AuditPage>;
 
-/** Routes of instances, their workers and the audit log. */
+/** Routes of instances, their workers, the queues and the audit log. */
 export const FLEET_ROUTES = defineRoutes(
   { tag: 'Fleet', role: 'read', tenancy: 'shared', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
   {
@@ -187,13 +184,28 @@ export const FLEET_ROUTES = defineRoutes(
       ok: ScaleResponse,
       fails: ['INSTANCE_NOT_FOUND'],
     },
+    getQueues: {
+      tag: 'Bulk',
+      summary: 'Get the queue lengths',
+      description: 'The queues of the engine now.',
+      ok: QueuesBody,
+    },
     listAudit: {
       summary: 'List the audit log',
       description:
         'Changes of work and settings over HTTP, newest first, for 90 days. A key that belongs to a tenant sees the changes made with keys of that tenant.',
       role: 'admin',
       tenancy: 'own',
-      query: AuditQuery,
+      query: z.strictObject({
+        limit: paging.limit,
+        cursor: z
+          .string()
+          .regex(/^\d{1,18}$/, 'must be the cursor of a page')
+          .optional()
+          .describe('The cursor of the previous page.'),
+        route: storableText(100).optional().describe('The id of a route, such as cancelGroup.'),
+        key: storableText(500).optional().describe('The name of a key.'),
+      }),
       ok: AuditPage,
     },
   },

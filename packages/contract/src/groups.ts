@@ -8,19 +8,19 @@ import {
   GroupRef,
   givenTime,
   groupParams,
+  limitChanges,
   limitFields,
   limitsBody,
   TenantRef,
   time,
 } from './fields.js';
-import { BULK, JobRequest, UPLOAD_FAILS, uploadHeaders } from './jobs.js';
+import { AddJobsResponse, BULK, JobRequest, UPLOAD_FAILS, uploadHeaders } from './jobs.js';
 import { defineRoutes, json } from './route.js';
 
 /** The status of a group. */
 export const GroupStatusName = z
   .enum(['CREATED', 'DISPATCHED', 'RUNNING', 'AGGREGATING', 'COMPLETED', 'FAILED', 'CANCELLED'])
   .describe('COMPLETED, FAILED and CANCELLED are final; only a redrive of dead letters opens another round.');
-export type GroupStatusName = z.infer<typeof GroupStatusName>;
 
 const priorityLevel = z
   .enum(['high', 'normal', 'low'])
@@ -33,19 +33,12 @@ const timeoutMs = z
 /** A group to create. Unknown fields are refused. */
 export const GroupRequest = z.strictObject({
   id: GroupRef,
-  tenant: z
-    .string()
-    .max(128)
-    .optional()
-    .describe("The tenant whose namespace holds the id (the caller's own)."),
+  tenant: z.string().max(128).optional().describe("The tenant that owns the id (the caller's own)."),
   tenantId: TenantRef.optional().describe(
     'The fairness unit. For a group with a tenant it is that tenant; by default it is the group.',
   ),
-  weight: limitFields.weight.optional(),
+  ...limitFields,
   priorityLevel: priorityLevel.optional(),
-  rps: limitFields.rps.optional(),
-  burst: limitFields.burst.optional(),
-  concurrency: limitFields.concurrency.optional(),
   timeoutMs: timeoutMs.optional(),
   deadline: givenTime.optional().describe('Jobs are not started after this time.'),
 });
@@ -63,17 +56,6 @@ export const SubmitGroupRequest = z.strictObject({
     .optional()
     .describe(
       'True if these are all jobs: the group completes when they are done (true; false without jobs).',
-    ),
-});
-export type SubmitGroupRequest = z.infer<typeof SubmitGroupRequest>;
-
-/** The query of a submitted group. */
-export const SubmitGroupQuery = z.strictObject({
-  seal: z
-    .enum(['true', 'false'])
-    .optional()
-    .describe(
-      'For a body of lines: false leaves the group open for more jobs. A JSON body has its own seal.',
     ),
 });
 
@@ -104,14 +86,13 @@ export const ProgressBody = z.object({
 export type ProgressBody = z.infer<typeof ProgressBody>;
 
 /** The progress of a group at one time. */
-export const ProgressPoint = z.object({
-  at: time,
-  done: count.describe('success + failed + cancelled.'),
-  success: count,
-  failed: count,
-  inFlight: count,
-  registered: count,
-});
+export const ProgressPoint = ProgressBody.pick({
+  done: true,
+  success: true,
+  failed: true,
+  inFlight: true,
+  registered: true,
+}).extend({ at: time });
 export type ProgressPoint = z.infer<typeof ProgressPoint>;
 
 /** The progress of a group from its start until now. */
@@ -153,24 +134,12 @@ export const GroupBody = z.object({
 export type GroupBody = z.infer<typeof GroupBody>;
 
 /** The response to a submitted group. */
-export const SubmitGroupResponse = z.object({
-  groupId: z.string(),
+export const SubmitGroupResponse = AddJobsResponse.extend({
   created: z.boolean().describe('false: the group existed with the same definition.'),
-  added: count.describe('New jobs.'),
-  known: count.describe('Jobs whose ids were registered before; they are unchanged.'),
-  registered: count.describe('Jobs of the group now.'),
   sealed: z.boolean(),
   progress: ProgressBody,
 });
 export type SubmitGroupResponse = z.infer<typeof SubmitGroupResponse>;
-
-/** The query of the list of groups. */
-export const GroupQuery = z.strictObject({
-  status: GroupStatusName.optional(),
-  tenant: z.string().max(128).optional().describe("Only groups in this tenant's namespace."),
-  tenantId: TenantRef.optional().describe('Only groups of this fairness unit.'),
-  ...bulkPaging,
-});
 
 /** A page of groups, newest first. */
 export const GroupPage = z.object({ items: z.array(GroupBody), cursor: bulkCursor });
@@ -179,11 +148,8 @@ export type GroupPage = z.infer<typeof GroupPage>;
 /** A change of a group; null removes a limit. */
 export const GroupChangeRequest = z
   .strictObject({
-    weight: limitFields.weight.optional(),
+    ...limitChanges,
     priorityLevel: priorityLevel.optional(),
-    rps: limitFields.rps.nullable().optional(),
-    burst: limitFields.burst.nullable().optional(),
-    concurrency: limitFields.concurrency.nullable().optional(),
     timeoutMs: timeoutMs.optional(),
     deadline: givenTime.nullable().optional(),
     paused: z
@@ -204,11 +170,6 @@ export type GroupChangeResponse = z.infer<typeof GroupChangeResponse>;
 /** A request to seal a group. */
 export const SealRequest = z.strictObject({
   total: count.optional().describe('Expected number of jobs. Refused if the group has another.'),
-});
-
-/** The query of a result. */
-export const ResultQuery = z.strictObject({
-  round: z.coerce.number().int().min(1).optional().describe('The round (the last one that ended).'),
 });
 
 const statistics = { count, sum: z.number(), min: z.number(), max: z.number() };
@@ -255,7 +216,14 @@ export const GROUP_ROUTES = defineRoutes(BULK, {
       'GROUP_NOT_FOUND: the id is in the namespace of another tenant.',
     role: 'operate',
     headers: { ...uploadHeaders, traceparent: 'W3C trace context, passed on to the jobs.' },
-    query: SubmitGroupQuery,
+    query: z.strictObject({
+      seal: z
+        .enum(['true', 'false'])
+        .optional()
+        .describe(
+          'For a body of lines: false leaves the group open for more jobs. A JSON body has its own seal.',
+        ),
+    }),
     body: SubmitGroupRequest,
     ndjson: 'The first line is the group, every other line is a job. Blank lines are skipped.',
     ok: { 201: json('The group is stored, with its jobs', SubmitGroupResponse) },
@@ -265,7 +233,12 @@ export const GROUP_ROUTES = defineRoutes(BULK, {
     summary: 'List groups',
     description: 'Newest first. A key that belongs to a tenant lists that tenant only.',
     role: 'read',
-    query: GroupQuery,
+    query: z.strictObject({
+      status: GroupStatusName.optional(),
+      tenant: z.string().max(128).optional().describe("Only groups in this tenant's namespace."),
+      tenantId: TenantRef.optional().describe('Only groups of this fairness unit.'),
+      ...bulkPaging,
+    }),
     ok: GroupPage,
   },
   getGroup: {
@@ -301,7 +274,9 @@ export const GROUP_ROUTES = defineRoutes(BULK, {
     description: 'Counts, durations, failures by code, and the output of its aggregator.',
     role: 'read',
     params: groupParams,
-    query: ResultQuery,
+    query: z.strictObject({
+      round: z.coerce.number().int().min(1).optional().describe('The round (the last one that ended).'),
+    }),
     ok: GroupResultBody,
     fails: ['GROUP_NOT_FOUND', 'RESULT_PENDING'],
   },

@@ -22,16 +22,13 @@ export const JobRequest = z.strictObject({
   payload: z.unknown().optional().describe('Any JSON (null).'),
   cost: z.int().min(1).optional().describe('Cost in the fair order and in rate limits (1).'),
   notBefore: givenTime.optional().describe('Not started before this time.'),
-  deadline: givenTime
-    .optional()
-    .describe('Not started after this time; it fails as DEADLINE_EXCEEDED instead.'),
+  deadline: givenTime.optional().describe('After this time it fails as DEADLINE_EXCEEDED.'),
   traceparent: z.string().max(100).optional().describe('W3C trace context (that of its group).'),
 });
 export type JobRequest = z.infer<typeof JobRequest>;
 
 /** Jobs to add to a group. */
 export const AddJobsRequest = z.strictObject({ jobs: z.array(JobRequest) });
-export type AddJobsRequest = z.infer<typeof AddJobsRequest>;
 
 /** The response to added jobs. */
 export const AddJobsResponse = z.object({
@@ -80,9 +77,6 @@ export const JobDetailBody = JobBody.extend({
   result: z.unknown().describe('The result of its processor; null if there is none or it is not kept.'),
 });
 export type JobDetailBody = z.infer<typeof JobDetailBody>;
-
-/** The query of the list of jobs. */
-export const JobQuery = z.strictObject({ state: JobStatusName.optional(), ...bulkPaging });
 
 /** A page of jobs. */
 export const JobPage = z.object({ items: z.array(JobBody), cursor: bulkCursor });
@@ -153,7 +147,7 @@ export const JOB_ROUTES = defineRoutes(BULK, {
     description: 'All jobs, or those with one status.',
     role: 'read',
     params: groupParams,
-    query: JobQuery,
+    query: z.strictObject({ state: JobStatusName.optional(), ...bulkPaging }),
     ok: JobPage,
     fails: ['GROUP_NOT_FOUND'],
   },

@@ -97,10 +97,7 @@ export const OperationBody = z.object({
   attemptsMax: count,
   refusals: count.describe('Refusals before an attempt started.'),
   dueAt: time.nullable().describe('Earliest start of the next attempt.'),
-  backing: z
-    .object({ kind: z.string(), ref: z.string() })
-    .nullable()
-    .describe('The group or batch that does the work.'),
+  backing: z.object({ kind: z.string(), ref: z.string() }).nullable().describe('Its group or batch.'),
   deadLetter: z.boolean().describe('True if its work FAILED; false after a cancellation.'),
   acceptedAt: time,
   startedAt: time.nullable(),
@@ -129,18 +126,11 @@ export const ListQuery = z.strictObject({
   limit: paging.limit,
   cursor: z.string().min(1).max(200).optional().describe('The cursor of the previous page.'),
 });
-/** The query of the list of operations, as a client writes it. */
-export interface ListFilter {
-  /** '' for no tenant. All tenants that the key may see by default. */
-  readonly tenant?: string | undefined;
-  readonly domain?: string | undefined;
-  readonly eventType?: string | undefined;
-  readonly bizKey?: string | undefined;
-  readonly state?: OperationStateName | undefined;
+/** The query of the list of operations, as a client writes it. All tenants that the key may see by default. */
+export type ListFilter = Omit<z.input<typeof ListQuery>, 'deadLetter' | 'limit'> & {
   readonly deadLetter?: boolean | undefined;
   readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
-}
+};
 
 /** A page of operations, newest first. */
 export const OperationPage = pageOf(OperationBody);
@@ -153,11 +143,11 @@ export const CancelResponse = z.object({
 });
 export type CancelResponse = z.infer<typeof CancelResponse>;
 
-/** Types of the events of an operation's stream: the operation now, each change, the end. */
-export const OPERATION_EVENTS = ['start', 'change', 'end'] as const;
-
 /** An event of an operation's stream; its `data` is the operation. The stream ends with `end`. After a reconnect it begins with `start`. */
-export const OperationEvent = z.object({ type: z.enum(OPERATION_EVENTS), operation: OperationBody });
+export const OperationEvent = z.object({
+  type: z.enum(['start', 'change', 'end']),
+  operation: OperationBody,
+});
 export type OperationEvent = z.infer<typeof OperationEvent>;
 
 const params = z.object({ opId: OpIdParam });

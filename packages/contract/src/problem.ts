@@ -3,39 +3,35 @@ import { z } from 'zod';
 /** The content type of every error. */
 export const PROBLEM_CONTENT_TYPE = 'application/problem+json';
 
-/** One thing that is wrong with a request. */
+/** An invalid field of a request. */
 export const FieldError = z.object({
-  field: z.string().describe("Its name, '' for the whole."),
+  field: z.string().describe("Path of the field; '' for the whole request."),
   message: z.string(),
 });
-/** One thing that is wrong with a request. */
 export type FieldError = z.infer<typeof FieldError>;
 
-/** The line of a body of lines that cannot be taken. */
+/** The first line that was refused in a body of lines. */
 export const LineError = z.object({
-  number: z.int().min(1).describe('Of the body, from 1.'),
-  reason: z.string().describe('Why it cannot be taken.'),
-  stored: z.int().min(0).describe('Jobs of the body before it; they are stored.'),
+  number: z.int().min(1).describe('Number of the line, from 1.'),
+  reason: z.string(),
+  stored: z.int().min(0).describe('Jobs before the line; they are stored.'),
 });
-/** The line of a body of lines that cannot be taken. */
-export type LineError = z.infer<typeof LineError>;
 
-/** An error over HTTP (RFC 9457). Look at `code`, never at texts. */
+/** An error over HTTP (RFC 9457). Programs read `code`, never the texts. */
 export const Problem = z.object({
   type: z.string().describe('A URN that ends in the code.'),
   title: z.string(),
   status: z.int().min(400).max(599),
   detail: z.string(),
-  instance: z.string().optional().describe('The path that was asked for.'),
+  instance: z.string().optional().describe('The path of the request.'),
   code: z.string(),
-  retryable: z.boolean().describe('Whether the same request may succeed later.'),
-  errors: z.array(FieldError).optional().describe('Each field that is wrong.'),
-  line: LineError.optional().describe('LINE_INVALID: which line, and why.'),
+  retryable: z.boolean().describe('True if the same request may succeed later.'),
+  errors: z.array(FieldError).optional().describe('The invalid fields.'),
+  line: LineError.optional().describe('LINE_INVALID: the refused line.'),
 });
-/** An error over HTTP (RFC 9457). */
 export type Problem = z.infer<typeof Problem>;
 
-/** What zod says of a value. */
+/** An issue of zod. */
 interface Issue {
   readonly code?: string | undefined;
   readonly path: readonly PropertyKey[];
@@ -43,9 +39,11 @@ interface Issue {
   readonly keys?: readonly string[];
 }
 
+/** A hostile body may hold a million invalid fields. */
+const FIELD_ERRORS_MAX = 50;
 const FIELD_NAME_CHARACTERS_MAX = 200;
 
-/** What is wrong with a request, field by field, from what zod says of it. */
+/** Converts the issues of zod to field errors, one for each field and 50 at most. */
 export const fieldErrorsOf = (issues: readonly Issue[]): FieldError[] =>
   issues
     .flatMap(({ code, path, message, keys = [] }) => {
@@ -54,20 +52,17 @@ export const fieldErrorsOf = (issues: readonly Issue[]): FieldError[] =>
         ? keys.map((key) => ({ field: [...at, key].join('.'), message: 'is not known here' }))
         : [{ field: at.join('.'), message }];
     })
-    // Before they are compared with each other: a body may hold a million.
+    // Before the comparison below, which is quadratic.
     .slice(0, FIELD_ERRORS_MAX)
     .map(({ field, message }) => ({ field: field.slice(0, FIELD_NAME_CHARACTERS_MAX), message }))
-    // One of each field: what is empty is blank, too.
+    // An empty text is also blank: one message is enough.
     .filter(({ field }, index, all) => all.findIndex((other) => other.field === field) === index);
 
-/** What is wrong with a request, in one sentence. */
+/** Joins field errors into one sentence. */
 export const fieldErrorsText = (errors: readonly FieldError[]): string =>
   errors.map(({ field, message }) => (field === '' ? message : `${field}: ${message}`)).join('; ');
 
-/** More of them help nobody, and a hostile body may hold a million. */
-const FIELD_ERRORS_MAX = 50;
-
-/** What our errors look like, whichever package or installed copy made them. */
+/** The shape of Millrace's errors, whichever package or installed copy made them. */
 interface CodedError {
   readonly code: string;
   readonly status: number;
@@ -84,15 +79,14 @@ const INTERNAL: CodedError = Object.freeze({
 });
 
 /**
- * What an error is over HTTP. One of ours is told as it is; anything else is `INTERNAL`, without its message.
- * @param error - anything that was thrown.
- * @param options - `instance`: the path that was asked for.
+ * Converts a thrown value to a problem. The message of an error that is not Millrace's is not shown: the problem is `INTERNAL`. Never throws,
+ * even for a hostile value. `instance` is the path of the request.
  */
 export function toProblem(error: unknown, options: { readonly instance?: string | undefined } = {}): Problem {
-  const { code, status, retryable, message, details } = coded(error) ?? INTERNAL;
+  const { code, status, retryable, message, details } = safely(() => coded(error)) ?? INTERNAL;
   const { instance } = options;
-  const errors = fieldErrors(details);
-  const line = lineError(details);
+  const errors = safely(() => fieldErrors(details)) ?? [];
+  const line = safely(() => lineError(details));
   return {
     type: `urn:millrace:error:${code}`,
     title: titleOf(code),
@@ -106,48 +100,44 @@ export function toProblem(error: unknown, options: { readonly instance?: string 
   };
 }
 
-/** Reads an error that may be hostile: a proxy, a getter that throws. */
-function coded(error: unknown): CodedError | undefined {
+/** Reads a value that may be hostile: a proxy, or a getter that throws. */
+function safely<T>(read: () => T): T | undefined {
   try {
-    const { code, status, retryable, message, details } = error as Partial<CodedError>;
-    const isOurs =
-      typeof code === 'string' &&
-      /^[A-Z][A-Z0-9_]*$/.test(code) &&
-      Number.isInteger(status) &&
-      (status as number) >= 400 &&
-      (status as number) <= 599 &&
-      typeof retryable === 'boolean' &&
-      typeof message === 'string';
-    return isOurs ? { code, status: status as number, retryable, message, details } : undefined;
+    return read();
   } catch {
     return undefined;
   }
+}
+
+function coded(error: unknown): CodedError | undefined {
+  const { code, status, retryable, message, details } = error as Partial<CodedError>;
+  const isOurs =
+    typeof code === 'string' &&
+    /^[A-Z][A-Z0-9_]*$/.test(code) &&
+    Number.isInteger(status) &&
+    (status as number) >= 400 &&
+    (status as number) <= 599 &&
+    typeof retryable === 'boolean' &&
+    typeof message === 'string';
+  return isOurs ? { code, status: status as number, retryable, message, details } : undefined;
 }
 
 function fieldErrors(details: unknown): FieldError[] {
-  try {
-    const { errors } = (details ?? {}) as { errors?: unknown };
-    if (!Array.isArray(errors)) return [];
-    return errors.slice(0, FIELD_ERRORS_MAX).flatMap((error) => {
-      const { field, message, expected, given } = error as Partial<Record<string, unknown>>;
-      if (typeof field !== 'string') return [];
-      if (typeof message === 'string') return [{ field, message }];
-      return typeof expected === 'string'
-        ? [{ field, message: `must be ${expected}, got ${String(given)}` }]
-        : [];
-    });
-  } catch {
-    return [];
-  }
+  const { errors } = (details ?? {}) as { errors?: unknown };
+  if (!Array.isArray(errors)) return [];
+  return errors.slice(0, FIELD_ERRORS_MAX).flatMap((error) => {
+    const { field, message, expected, given } = error as Partial<Record<string, unknown>>;
+    if (typeof field !== 'string') return [];
+    if (typeof message === 'string') return [{ field, message }];
+    return typeof expected === 'string'
+      ? [{ field, message: `must be ${expected}, got ${String(given)}` }]
+      : [];
+  });
 }
 
-function lineError(details: unknown): LineError | undefined {
-  try {
-    const { line: number, reason, stored } = (details ?? {}) as Record<string, unknown>;
-    return LineError.safeParse({ number, reason, stored }).data;
-  } catch {
-    return undefined;
-  }
+function lineError(details: unknown): z.infer<typeof LineError> | undefined {
+  const { line: number, reason, stored } = (details ?? {}) as Record<string, unknown>;
+  return LineError.safeParse({ number, reason, stored }).data;
 }
 
 /** `COMMAND_INVALID` → `Command invalid`. */

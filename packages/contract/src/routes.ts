@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { BATCH_ROUTES } from './batches.js';
 import { CHAT_ROUTES } from './chat.js';
-import { DAG_ROUTES, SCHEDULE_ROUTES } from './dags.js';
+import { DAG_ROUTES } from './dags.js';
 import { DEAD_LETTER_ROUTES } from './dead-letters.js';
 import { FLEET_ROUTES } from './fleet.js';
 import { GROUP_ROUTES } from './groups.js';
@@ -9,7 +9,7 @@ import { JOB_ROUTES } from './jobs.js';
 import { OPERATION_ROUTES } from './operations.js';
 import type { RouteId } from './paths.js';
 import type { HttpResponse, HttpRoute } from './route.js';
-import { QUEUE_ROUTES, SHARE_ROUTES } from './shares.js';
+import { SHARE_ROUTES } from './shares.js';
 import { STATS_ROUTES } from './stats.js';
 import { CALLER_ROUTES, DEMO_ROUTES, PUBLIC_ROUTES } from './system.js';
 
@@ -26,8 +26,6 @@ export const ROUTES = {
   ...JOB_ROUTES,
   ...OPERATION_ROUTES,
   ...PUBLIC_ROUTES,
-  ...QUEUE_ROUTES,
-  ...SCHEDULE_ROUTES,
   ...SHARE_ROUTES,
   ...STATS_ROUTES,
 } as const satisfies Readonly<Record<RouteId, HttpRoute>>;

@@ -5,7 +5,7 @@ import {
   changesSomething,
   count,
   GroupRef,
-  limitFields,
+  limitChanges,
   limitsBody,
   TenantRef,
   time,
@@ -30,19 +30,8 @@ export type TenantBody = z.infer<typeof TenantBody>;
 
 /** A change of a fairness unit; null removes a limit. */
 export const TenantChangeRequest = z
-  .strictObject({
-    weight: limitFields.weight.optional(),
-    rps: limitFields.rps.nullable().optional(),
-    burst: limitFields.burst.nullable().optional(),
-    concurrency: limitFields.concurrency.nullable().optional(),
-  })
+  .strictObject(limitChanges)
   .refine(changesSomething, 'must change something');
-
-/** The query of the shares. */
-export const FairnessQuery = z.strictObject({
-  limit: bulkPaging.limit.describe('Maximum number of tenants, and of groups.'),
-  tenantId: TenantRef.optional().describe('Only this fairness unit.'),
-});
 
 /** The shares of tenants and groups. */
 export const FairnessBody = z.object({
@@ -78,34 +67,6 @@ export const FairnessBody = z.object({
     .describe('false: more groups exist than were read. The shares of groups are then among those listed.'),
 });
 export type FairnessBody = z.infer<typeof FairnessBody>;
-
-/** The queues of the engine now. */
-export const QueuesBody = z.object({
-  tenants: count,
-  groups: count.describe('Groups with waiting jobs.'),
-  parkedGroups: count.describe('Of these groups, those that wait for a token of a rate limit.'),
-  lane: count.describe('Jobs in the lanes of all groups.'),
-  ready: count,
-  readyBound: amount.describe('Maximum length of ready now.'),
-  nonReady: count,
-  nonReadyByReason: z.record(z.string(), count),
-  inFlight: count,
-  deadLetters: count,
-  liveSlots: count.describe('Worker slots of live instances.'),
-  waitingSlots: count.describe('Of these slots, those without a job.'),
-  startsPerSecond: amount,
-  oldestWaitingMs: amount.describe('Longest wait among the jobs at the heads of the lanes.'),
-  congestionRates: z
-    .record(z.string(), z.number())
-    .describe('Maximum starts per second of each resource now.'),
-});
-export type QueuesBody = z.infer<typeof QueuesBody>;
-
-/** The query of the congestion. */
-export const CongestionQuery = z.strictObject({
-  groupId: GroupRef.optional().describe('Includes this group, while it has not ended.'),
-  history: z.enum(['true', 'false']).default('true').describe('false: every history is empty.'),
-});
 
 const limit = z.number().nullable().describe('Per second; null means no limit.');
 const point = { at: time, rate: amount, limit, throttles: count };
@@ -174,7 +135,10 @@ export const SHARE_ROUTES = defineRoutes(BULK, {
       'The shares of groups are computed from those of their tenant, without groups that ended in these seconds. ' +
       'A key that belongs to a tenant sees its own only.',
     role: 'read',
-    query: FairnessQuery,
+    query: z.strictObject({
+      limit: bulkPaging.limit.describe('Maximum number of tenants, and of groups.'),
+      tenantId: TenantRef.optional().describe('Only this fairness unit.'),
+    }),
     ok: FairnessBody,
     fails: ['TENANT_NOT_FOUND'],
   },
@@ -185,21 +149,11 @@ export const SHARE_ROUTES = defineRoutes(BULK, {
       'Every service that is configured or was called, now and in the past hour, and one group if groupId is set. ' +
       'GROUP_NOT_FOUND: also for a group that has ended.',
     role: 'read',
-    query: CongestionQuery,
+    query: z.strictObject({
+      groupId: GroupRef.optional().describe('Includes this group, while it has not ended.'),
+      history: z.enum(['true', 'false']).default('true').describe('false: every history is empty.'),
+    }),
     ok: CongestionBody,
     fails: ['GROUP_NOT_FOUND'],
   },
 });
-
-/** The route of the queues, which has no ids. */
-export const QUEUE_ROUTES = defineRoutes(
-  { tag: 'Bulk', tenancy: 'shared', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
-  {
-    getQueues: {
-      summary: 'Get the queue lengths',
-      description: 'The queues of the engine now.',
-      role: 'read',
-      ok: QueuesBody,
-    },
-  },
-);

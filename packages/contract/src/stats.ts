@@ -22,20 +22,6 @@ const moment = z
   .max(40)
   .refine((text) => momentOf(text) !== undefined, 'must be a time in ISO 8601, or milliseconds since 1970');
 
-/** The query of the statistics. */
-export const StatsQuery = z.strictObject({
-  from: moment
-    .optional()
-    .describe(
-      'ISO 8601 or milliseconds since 1970 (15 minutes before to). At the earliest the start of the ring.',
-    ),
-  to: moment.optional().describe('ISO 8601 or milliseconds since 1970 (now).'),
-  step: z
-    .enum(['10', '60'])
-    .default('10')
-    .describe('Seconds between two points: 10 are kept for an hour, 60 for a day.'),
-});
-
 const Percentiles = z
   .object({ p50: amount, p95: amount, p99: amount })
   .nullable()
@@ -113,9 +99,6 @@ const { queues, backlog, openOperations } = StatPoint.shape;
 export const ChangesSnapshot = z.object({ at: time, queues, backlog, openOperations });
 export type ChangesSnapshot = z.infer<typeof ChangesSnapshot>;
 
-/** Types of the events of the stream of changes. */
-export const CHANGES_EVENTS = ['hello', 'changes'] as const;
-
 const snapshot = ChangesSnapshot.nullable().describe(
   'null for keys of a tenant, and if the stores could not be read.',
 );
@@ -141,7 +124,6 @@ export const WatchEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('hello'), data: HelloEvent }),
   z.object({ type: z.literal('changes'), data: ChangesEvent }),
 ]);
-export type WatchEvent = z.infer<typeof WatchEvent>;
 
 /** Routes of statistics and changes. */
 export const STATS_ROUTES = defineRoutes(
@@ -152,7 +134,18 @@ export const STATS_ROUTES = defineRoutes(
       description:
         'The work of all instances and the contents of the stores, every 10 seconds for an hour or every minute for a day.',
       tenancy: 'shared',
-      query: StatsQuery,
+      query: z.strictObject({
+        from: moment
+          .optional()
+          .describe(
+            'ISO 8601 or milliseconds since 1970 (15 minutes before to). At the earliest the start of the ring.',
+          ),
+        to: moment.optional().describe('ISO 8601 or milliseconds since 1970 (now).'),
+        step: z
+          .enum(['10', '60'])
+          .default('10')
+          .describe('Seconds between two points: 10 are kept for an hour, 60 for a day.'),
+      }),
       ok: StatsBody,
     },
     watchChanges: {

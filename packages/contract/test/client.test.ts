@@ -1,6 +1,7 @@
 import { latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
-import { createClient, type OperationEvent, ProblemError } from '../src/client/client.js';
+import { createClient, ProblemError } from '../src/client/client.js';
+import type { OperationEvent } from '../src/index.js';
 import { json, problem, startServer } from './server.js';
 
 const COMMAND = { domain: 'A', eventType: 'B', bizKey: 'k' };

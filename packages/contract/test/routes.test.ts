@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
-  DeadLetterQuery,
   DeadLetterSelection,
   GroupChangeRequest,
   type HttpRoute,
@@ -178,10 +177,10 @@ describe('the schemas of bulk', () => {
   it('require a change to change something, and read numbers from a query', () => {
     expect(GroupChangeRequest.safeParse({}).success).toBe(false);
     expect(GroupChangeRequest.safeParse({ rps: null }).success).toBe(true);
-    expect(DeadLetterQuery.parse({ groupBy: 'signature', limit: '7' })).toEqual({
+    expect(ROUTES.listDeadLetters.query.parse({ groupBy: 'signature', limit: '7' })).toEqual({
       groupBy: 'signature',
       limit: 7,
     });
-    expect(DeadLetterQuery.safeParse({ jobId: 'j' }).success).toBe(false);
+    expect(ROUTES.listDeadLetters.query.safeParse({ jobId: 'j' }).success).toBe(false);
   });
 });

@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type CallRequest,
-  createServerClient,
-  ProblemError,
-  type ResponseOf,
-} from '../src/client/server-client.js';
+import { type CallRequest, createServerClient, type ResponseOf } from '../src/client/server-client.js';
 import { json, startServer } from './server.js';
 
 /** A client of a server that answers each request with the next status. */
@@ -27,23 +22,6 @@ describe('the client of a server', () => {
         headers: { authorization: 'Bearer k' },
       },
     ]);
-  });
-
-  it('omits undefined query parameters', async () => {
-    const { client, seen } = await answering();
-    await client.call('listOperations', { query: { state: 'FAILED', limit: 3, cursor: undefined } });
-    expect(seen[0]?.url).toBe('/api/operations?state=FAILED&limit=3');
-  });
-
-  it('retries a busy status, and throws any other refusal', async () => {
-    const { client, seen } = await answering(503, 200);
-    expect(await client.call('getCaller', {})).toMatchObject({ n: 2 });
-    expect(seen).toHaveLength(2);
-    const refusing = await answering(403);
-    const refused = refusing.client.call('getCaller', {});
-    await expect(refused).rejects.toBeInstanceOf(ProblemError);
-    await expect(refused).rejects.toMatchObject({ code: 'SOME_CODE' });
-    expect(refusing.seen).toHaveLength(1);
   });
 
   it.each([

@@ -2,16 +2,13 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A request as a server saw it. */
+/** A request as a server received it. */
 export interface SeenRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
-
-/** Answers the n-th request of a server. */
-export type Answer = (response: ServerResponse, request: SeenRequest, index: number) => void;
 
 /** Starts a server and returns its address. It is closed when the test ends. */
 export async function listen(listener: RequestListener): Promise<string> {
@@ -24,8 +21,10 @@ export async function listen(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Starts a server that reads each request completely and records it. */
-export async function startServer(answer: Answer): Promise<{ url: string; seen: SeenRequest[] }> {
+/** Starts a server that reads and records each request before it answers. `index` counts the requests from 0. */
+export async function startServer(
+  answer: (response: ServerResponse, request: SeenRequest, index: number) => void,
+): Promise<{ url: string; seen: SeenRequest[] }> {
   const seen: SeenRequest[] = [];
   const url = await listen(async (request, response) => {
     const { method = '', url = '', headers } = request;
@@ -37,30 +36,14 @@ export async function startServer(answer: Answer): Promise<{ url: string; seen: 
 }
 
 /** Answers with JSON. */
-export const json = (
-  response: ServerResponse,
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-) => response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+export const json = (response: ServerResponse, status: number, body: object, headers: object = {}) =>
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
 /** Answers with a problem. */
-export const problem = (
-  response: ServerResponse,
-  status: number,
-  code: string,
-  headers: Record<string, string> = {},
-) =>
+export const problem = (response: ServerResponse, status: number, code: string, headers: object = {}) =>
   json(
     response,
     status,
-    {
-      type: `urn:millrace:error:${code}`,
-      title: code,
-      status,
-      detail: `because of ${code}`,
-      code,
-      retryable: true,
-    },
+    { title: code, status, detail: `because of ${code}`, code, retryable: true },
     headers,
   );

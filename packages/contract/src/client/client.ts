@@ -17,18 +17,6 @@ import type {
 import { type ClientOptions, Http } from './http.js';
 import { monotonicMs, pause, randomKey } from './timing.js';
 
-export type {
-  AcceptedResponse,
-  CancelResponse,
-  CommandBody,
-  CompletedResponse,
-  ListFilter,
-  OperationBody,
-  OperationEvent,
-  OperationPage,
-  OperationStateName,
-  OutcomeBody,
-} from '../operations.js';
 export type { FieldError, Problem } from '../problem.js';
 export { type ClientOptions, ProblemError } from './http.js';
 

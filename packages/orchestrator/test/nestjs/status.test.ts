@@ -1,5 +1,6 @@
+import type { OperationEvent } from '@millrace/contract';
 import { OperationBody, OperationPage } from '@millrace/contract';
-import { createClient, type OperationEvent } from '@millrace/contract/client';
+import { createClient } from '@millrace/contract/client';
 import { latch, until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inline, Outcome } from '../../src/index.js';
