@@ -63,13 +63,6 @@ export class Markers {
     });
   }
 
-  /** Number of waiters, for tests and metrics. */
-  get waiting(): number {
-    let count = 0;
-    for (const blocking of this.#bySlot.values()) count += blocking.waiting;
-    return count;
-  }
-
   /** Ends every wait and closes the blocking connections. */
   stop(): void {
     this.#stopped = true;
@@ -127,12 +120,6 @@ class BlockingConnection {
     // In the same slot: it has the same hash tag, or the whole key as its tag.
     const tagged = /\{[^}]+\}/.test(anyKey) ? anyKey : `{${anyKey}}`;
     this.#interruptKey = `${tagged}:again:${options.rng.next().toString(36).slice(2)}`;
-  }
-
-  get waiting(): number {
-    let count = 0;
-    for (const { size } of this.#waiters.values()) count += size;
-    return count;
   }
 
   add(waiter: Waiter): void {

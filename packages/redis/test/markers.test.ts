@@ -12,8 +12,7 @@ let uses = 0;
 
 beforeAll(async () => {
   sandbox = await redisSandbox();
-  // The poll is out of the way: a test that passes was woken by a marker.
-  connection = new RedisConnection({ url: sandbox.url, pollMs: 30_000, connectionName: sandbox.namespace });
+  connection = connect(sandbox.namespace);
 });
 afterAll(async () => {
   await connection.stop();
@@ -24,8 +23,15 @@ beforeEach(() => {
 });
 
 const push = (list: string) => connection.call('LPUSH', [list, '1']);
-const waiting = (count: number) =>
-  until(() => connection.markers.waiting === count, { what: `${count} waiters` });
+/** Neither its poll nor the end of a blocking call can wake a waiter, only a marker or an interrupt. */
+const connect = (connectionName: string) =>
+  new RedisConnection({ url: sandbox.url, pollMs: 30_000, blockMs: 60_000, connectionName });
+const isBlocked = (connectionName: string) => {
+  const call = new RegExp(`name=${connectionName}:markers .*cmd=blpop`);
+  return until(async () => call.test(String(await connection.call('CLIENT', ['LIST']))), {
+    what: 'a blocking call',
+  });
+};
 
 describe('Markers', () => {
   it('takes a marker that is already there', async () => {
@@ -50,7 +56,7 @@ describe('Markers', () => {
 
   it('adds a new key to the blocking call in progress', async () => {
     const first = connection.markers.wait(key('first'));
-    await waiting(1);
+    await isBlocked(sandbox.namespace);
     const later = Array.from({ length: 50 }, (_, n) => connection.markers.wait(key('later', `${n}`)));
     for (let n = 0; n < 50; n++) await push(key('later', `${n}`));
     expect(new Set(await Promise.all(later))).toEqual(new Set(['woken']));
@@ -71,17 +77,17 @@ describe('Markers', () => {
   });
 
   it('ends a wait on abort, and passes its marker to another process', async () => {
+    const connectionName = `${sandbox.namespace}abort`;
+    await using own = connect(connectionName);
     const controller = new AbortController();
-    const left = connection.markers.wait(key('m'), { signal: controller.signal });
-    await waiting(1);
-    const stays = connection.markers.wait(key('other'));
+    const left = own.markers.wait(key('m'), { signal: controller.signal });
+    const stays = own.markers.wait(key('other'));
+    await isBlocked(connectionName);
     controller.abort();
     expect(await left).toBe('aborted');
-    expect(await connection.markers.wait(key('m'), { signal: controller.signal })).toBe('aborted');
+    expect(await own.markers.wait(key('m'), { signal: controller.signal })).toBe('aborted');
     await push(key('m'));
-    await until(async () => (await connection.call('LLEN', [key('m')])) === 1, {
-      what: 'the marker to be back',
-    });
+    expect(await connection.markers.wait(key('m'))).toBe('woken');
     await push(key('other'));
     expect(await stays).toBe('woken');
   });
