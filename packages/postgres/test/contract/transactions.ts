@@ -5,8 +5,36 @@ import { failure } from '../support.js';
 const insert = (tx: Pick<Tx, 'query'>, note: string) => tx.query('INSERT INTO ledger VALUES ($1)', [note]);
 const insertLast = (tx: Tx, note: string) =>
   tx.commitWith<{ note: string }>('INSERT INTO ledger VALUES ($1) RETURNING note', [note]);
-const swallowAnError = (tx: Tx) => tx.query('SELECT 1 / 0').catch(() => {});
-const rolledBack = { code: 'TX_ROLLED_BACK', cause: { code: '22012' } };
+
+const OWN = new Error('thrown by the function');
+const DUPLICATE = { code: '23505' };
+const ROLLED_BACK = { code: 'TX_ROLLED_BACK', cause: { code: '22012' } };
+
+/** A letter is inserted; a list is a part whose error is swallowed, as is the error of `1/0`. */
+type Steps = readonly (string | Steps)[];
+
+async function play(tx: Tx, steps: Steps): Promise<void> {
+  for (const step of steps) {
+    if (typeof step !== 'string') await tx.transaction((part) => play(part, step)).catch(() => {});
+    else if (step === '1/0') await tx.query('SELECT 1 / 0').catch(() => {});
+    else if (step === 'throw') throw OWN;
+    else if (step.startsWith('commit ')) await insertLast(tx, step.slice('commit '.length));
+    else await insert(tx, step);
+  }
+}
+
+/** The steps of a function, what its transaction throws, and what is stored then. */
+const CASES: readonly (readonly [name: string, steps: Steps, thrown: object | undefined, stored: string])[] =
+  [
+    ['commits when the function returns', ['a', 'b'], undefined, 'a b'],
+    ['commits nothing if nothing was done', [], undefined, ''],
+    ['rolls back when the function throws', ['a', 'throw'], OWN, ''],
+    ['rolls back when the function throws at once', ['throw'], OWN, ''],
+    ['rolls back a failed part alone', ['a', ['b', ['c'], 'a'], 'd'], undefined, 'a d'],
+    ['commits with its last statement', ['a', 'commit b'], undefined, 'a b'],
+    ['rolls back if its last statement fails', ['a', 'commit a'], DUPLICATE, ''],
+    ['keeps what its last statement committed', ['commit a', 'throw'], OWN, 'a'],
+  ];
 
 /** Transactions, also with fewer round trips: `beginWithFirst` and `commitWith`. */
 export function transactionsContract(database: () => Database): void {
@@ -17,7 +45,7 @@ export function transactionsContract(database: () => Database): void {
     return rows.map(({ note }) => note);
   };
 
-  describe.each<[string, TransactionOptions]>([
+  describe.each<[name: string, TransactionOptions]>([
     ['transaction', {}],
     ['transaction whose BEGIN travels with the first statement', { beginWithFirst: true }],
   ])('%s', (_, begin) => {
@@ -26,100 +54,61 @@ export function transactionsContract(database: () => Database): void {
     const fail = (fn: (tx: Tx) => Promise<unknown>, options?: TransactionOptions) =>
       failure(run(fn, options));
 
-    it('commits when the function returns, and returns its value', async () => {
-      const value = await run(async (tx) => {
-        await insert(tx, 'a');
-        expect(tx.xid).toMatch(/^\d+@/);
-        expect(await transactionOutcome(tx, tx.xid ?? '')).toBe('in progress');
-        return { any: 'thing' };
-      });
-      expect(value).toEqual({ any: 'thing' });
-      await run(async () => {});
-      expect(await notes()).toEqual(['a']);
+    it.each(CASES)('%s', async (_, steps, thrown, stored) => {
+      const error = await fail((tx) => play(tx, steps));
+      if (thrown) expect(error).toMatchObject(thrown);
+      else expect(error).toBeUndefined();
+      expect((await notes()).join(' ')).toBe(stored);
     });
 
-    it('rolls back when the function throws, and throws the same error', async () => {
-      const own = new Error('my own');
-      const afterInsert = async (tx: Tx) => {
-        await insert(tx, 'a');
-        throw own;
-      };
-      for (const fn of [afterInsert, () => Promise.reject(own)]) expect(await fail(fn)).toBe(own);
+    it('never reports success when PostgreSQL rolled back: a swallowed error is TX_ROLLED_BACK', async () => {
+      for (const then of [[], ['b'], ['commit b']])
+        expect(await fail((tx) => play(tx, ['a', '1/0', ...then]))).toMatchObject(ROLLED_BACK);
       expect(await notes()).toEqual([]);
     });
 
     it('includes statements that the function does not await', async () => {
-      await run(async (tx) => {
-        for (const note of ['a', 'b', 'c']) void insert(tx, note);
-      });
+      await run(async (tx) => void ['a', 'b', 'c'].map((note) => insert(tx, note)));
       expect(await notes()).toEqual(['a', 'b', 'c']);
+    });
+
+    it('returns the value of the function, such as the result of the last statement', async () => {
+      const last = await run(async (tx) => {
+        await insert(tx, 'a');
+        expect(tx.xid).toMatch(/^\d+@/);
+        expect(await transactionOutcome(tx, tx.xid ?? '')).toBe('in progress');
+        return insertLast(tx, 'b');
+      });
+      expect(last).toEqual({ rows: [{ note: 'b' }], rowCount: 1 });
     });
 
     it('closes tx at its end: TX_CLOSED', async () => {
       const escaped: Tx[] = [];
-      await run(async (tx) => {
-        escaped.push(tx);
-        await tx.transaction(async (inner) => void escaped.push(inner));
-        expect(await failure(insert(escaped[1] as Tx, 'x'))).toMatchObject({ code: 'TX_CLOSED' });
-      });
-      await fail(async (tx) => {
-        escaped.push(tx);
-        throw new Error('no');
-      });
-      await run(async (tx) => {
-        escaped.push(tx);
-        await tx.commitWith('SELECT 1');
-      });
-      for (const tx of escaped)
-        for (const call of [insert(tx, 'late'), tx.script('SELECT 1'), tx.transaction(async () => {})].map(
-          failure,
-        ))
-          expect(await call).toMatchObject({ code: 'TX_CLOSED' });
-      expect(await notes()).toEqual([]);
-    });
-
-    it('rolls back a failed part alone', async () => {
-      await run(async (tx) => {
-        await insert(tx, 'a');
-        const part = tx.transaction(async (inner) => {
-          await insert(inner, 'b');
-          await inner.transaction((deeper) => insert(deeper, 'c'));
-          await insert(inner, 'a');
+      const steps: Steps[] = [[], ['throw'], ['commit a']];
+      for (const step of steps)
+        await fail(async (tx) => {
+          await tx.transaction(async (part) => void escaped.push(part));
+          expect(await failure(insert(escaped.at(-1) as Tx, 'x'))).toMatchObject({ code: 'TX_CLOSED' });
+          escaped.push(tx);
+          await play(tx, step);
         });
-        expect(await failure(part)).toMatchObject({ code: '23505' });
-        await tx.transaction((inner) => insert(inner, 'd'));
-      });
-      expect(await notes()).toEqual(['a', 'd']);
+      for (const tx of escaped) {
+        const calls = [insert(tx, 'late'), tx.script('SELECT 1'), tx.transaction(async () => {})];
+        for (const call of calls.map(failure)) expect(await call).toMatchObject({ code: 'TX_CLOSED' });
+      }
+      expect([escaped.length, await notes()]).toEqual([6, ['a']]);
     });
 
     it('refuses statements of the outer tx while a part is open: TX_REENTRANT', async () => {
       await run(async (tx) => {
         await tx.transaction(async (part) => {
           await insert(part, 'a');
-          for (const call of [insert(tx, 'b'), tx.transaction(async () => {}), insertLast(part, 'b')].map(
-            failure,
-          ))
-            expect(await call).toMatchObject({ code: 'TX_REENTRANT' });
+          const calls = [insert(tx, 'b'), tx.transaction(async () => {}), insertLast(part, 'b')];
+          for (const call of calls.map(failure)) expect(await call).toMatchObject({ code: 'TX_REENTRANT' });
         });
         await insert(tx, 'c');
       });
       expect(await notes()).toEqual(['a', 'c']);
-    });
-
-    it('never reports success when PostgreSQL rolled back: a swallowed error is TX_ROLLED_BACK', async () => {
-      for (const then of [
-        async () => {},
-        (tx: Tx) => insert(tx, 'b'), // Shows the swallowed failure, not its echo.
-        (tx: Tx) => insertLast(tx, 'b'),
-      ]) {
-        const thrown = await fail(async (tx) => {
-          await insert(tx, 'a');
-          await swallowAnError(tx);
-          await then(tx);
-        });
-        expect(thrown).toMatchObject(rolledBack);
-      }
-      expect(await notes()).toEqual([]);
     });
 
     it('has the requested isolation', async () => {
@@ -193,35 +182,6 @@ export function transactionsContract(database: () => Database): void {
       expect(outcomes.filter((thrown) => thrown === undefined)).toHaveLength(10);
       expect(await notes()).toHaveLength(20);
       expect((await notes()).every((note) => Number.parseInt(note, 10) % 2 === 0)).toBe(true);
-    });
-
-    it('commits with its last statement and returns its result', async () => {
-      const result = await run(async (tx) => {
-        await insert(tx, 'a');
-        return insertLast(tx, 'b');
-      });
-      expect(result).toEqual({ rows: [{ note: 'b' }], rowCount: 1 });
-      await run((tx) => insertLast(tx, 'c'));
-      expect(await notes()).toEqual(['a', 'b', 'c']);
-    });
-
-    it('rolls everything back if its last statement fails', async () => {
-      const thrown = await fail(async (tx) => {
-        await insert(tx, 'a');
-        return insertLast(tx, 'a');
-      });
-      expect(thrown).toMatchObject({ code: '23505' });
-      expect(await notes()).toEqual([]);
-    });
-
-    it('throws what the function throws after its last statement, which stays committed', async () => {
-      const own = new Error('too late');
-      const thrown = await fail(async (tx) => {
-        await insertLast(tx, 'a');
-        throw own;
-      });
-      expect(thrown).toBe(own);
-      expect(await notes()).toEqual(['a']);
     });
   });
 }

@@ -9,7 +9,7 @@ import {
 } from '@millrace/testkit';
 import { leakCheck } from '@millrace/testkit/vitest';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { PgDatabase, type PgDatabaseOptions, type Queryable } from '../../src/index.js';
+import { PgDatabase, type PgDatabaseOptions, type Queryable, type Tx } from '../../src/index.js';
 import { failure, untilHeard } from '../support.js';
 
 leakCheck();
@@ -39,16 +39,24 @@ async function behindProxy(
   await use(database, proxy);
 }
 
-/** Cuts the connection when the proxy has passed a request with this text on. Its reply is lost. */
-const cutAfter = (
+/**
+ * Calls the database and cuts the connection when the proxy has passed a request with this text on: its reply is lost. Checks what the call returns or
+ * throws, and how many effects are stored.
+ */
+const expectAfterCut = (
   text: string,
-  use: (database: PgDatabase, proxy: TcpProxy) => Promise<unknown>,
+  call: (database: PgDatabase, proxy: TcpProxy) => Promise<unknown>,
+  outcome: { readonly value: unknown } | { readonly error: object },
+  stored: number,
 ): Promise<void> =>
   behindProxy(async (database, proxy) => {
     await database.start();
     const cut = proxy.cutAfterRequest((chunk) => chunk.includes(text));
-    await use(database, proxy);
+    const [settled] = await Promise.allSettled([call(database, proxy)]);
     await cut;
+    if ('value' in outcome) expect(settled).toEqual({ status: 'fulfilled', ...outcome });
+    else expect(settled).toMatchObject({ status: 'rejected', reason: outcome.error });
+    expect(await effects()).toBe(stored);
   });
 
 /** The whole statement: BEGIN says READ COMMITTED. */
@@ -83,52 +91,32 @@ async function commitIntoPause(database: PgDatabase, proxy: TcpProxy) {
 }
 
 describe('a reply that is lost', () => {
-  it('of COMMIT: it has committed, this is found out, and the transaction succeeds', () =>
-    cutAfter(COMMIT, async (database) => {
-      const insertAndReturn = database.transaction((tx) => insert(tx).then(() => 'done'));
-      expect(await insertAndReturn).toBe('done');
-      expect(await effects()).toBe(1);
-    }));
+  it('of COMMIT: it has committed, this is found out, and the transaction succeeds', () => {
+    const fn = (tx: Tx) => insert(tx).then(() => 'done');
+    return expectAfterCut(COMMIT, (database) => database.transaction(fn), { value: 'done' }, 1);
+  });
 
-  it('of a last statement and its COMMIT: it has committed, this is found out, without the result', () =>
-    cutAfter(COMMIT, async (database) => {
-      const transaction = database.transaction(
-        async (tx) => {
-          await insert(tx);
-          return tx.commitWith("INSERT INTO effect VALUES ('last')");
-        },
-        { beginWithFirst: true },
-      );
-      expect(await transaction).toBeUndefined();
-      expect(await effects()).toBe(2);
-    }));
+  it.each([
+    ["INSERT INTO effect VALUES ('last')", 'it has committed, without a result', { value: undefined }, 2],
+    ['SELECT 1 / 0', 'nothing was done', { error: unavailable }, 0],
+  ])('of the last statement %s and its COMMIT: %s', (sql, _, outcome, stored) => {
+    const fn = (tx: Tx) => insert(tx).then(() => tx.commitWith(sql));
+    const call = (database: PgDatabase) => database.transaction(fn, { beginWithFirst: true });
+    return expectAfterCut(COMMIT, call, outcome, stored);
+  });
 
-  it('of a last statement that failed, and its COMMIT: nothing was done', () =>
-    cutAfter(COMMIT, async (database) => {
-      const transaction = database.transaction(async (tx) => {
-        await insert(tx);
-        return tx.commitWith('SELECT 1 / 0');
-      });
-      expect(await failure(transaction)).toMatchObject(unavailable);
-      expect(await effects()).toBe(0);
-    }));
+  it('of COMMIT, while no connection can be opened: COMMIT_UNKNOWN, never success and never failure', () => {
+    const call = (database: PgDatabase, proxy: TcpProxy) =>
+      database.transaction((tx) => insert(tx).then(() => proxy.refuse(true)));
+    const error = { code: 'COMMIT_UNKNOWN', details: { xid: expect.stringMatching(/^\d+@/) } };
+    return expectAfterCut(COMMIT, call, { error }, 1);
+  });
 
-  it('of COMMIT, while no connection can be opened: COMMIT_UNKNOWN, never success and never failure', () =>
-    cutAfter(COMMIT, async (database, proxy) => {
-      const transaction = database.transaction(async (tx) => {
-        await insert(tx);
-        proxy.refuse(true);
-      });
-      const details = { xid: expect.stringMatching(/^\d+@/) };
-      expect(await failure(transaction)).toMatchObject({ code: 'COMMIT_UNKNOWN', details });
-      expect(await effects()).toBe(1);
-    }));
-
-  it('of the COMMIT of a read-only transaction: it succeeds', () =>
-    cutAfter(COMMIT, async (database) => {
-      const read = database.transaction((tx) => tx.query('SELECT 1 AS n'), { readOnly: true });
-      expect((await read).rows).toEqual([{ n: 1 }]);
-    }));
+  it('of the COMMIT of a read-only transaction: it succeeds', () => {
+    const fn = (tx: Tx) => tx.query('SELECT 1').then(() => 'read');
+    const call = (database: PgDatabase) => database.transaction(fn, { readOnly: true });
+    return expectAfterCut(COMMIT, call, { value: 'read' }, 0);
+  });
 
   it('because COMMIT never arrived: this is found out too, and nothing was done', () =>
     behindProxy(
@@ -159,29 +147,26 @@ describe('a reply that is lost', () => {
   );
 
   it('of a statement outside a transaction: BACKEND_UNAVAILABLE, and it was done once', () =>
-    cutAfter('INSERT', async (database) => {
-      expect(await failure(insert(database))).toMatchObject(unavailable);
-      expect(await effects()).toBe(1);
-    }));
+    expectAfterCut('INSERT', insert, { error: unavailable }, 1));
 
-  it('of a repeatable statement: it is sent again', () =>
-    cutAfter('INSERT', async (database) => {
-      await database.query("INSERT INTO effect VALUES ('twice')", [], { repeatable: true });
-      expect(await effects()).toBe(2);
-    }));
+  it('of a repeatable statement: it is sent again', () => {
+    const sql = "INSERT INTO effect VALUES ('twice')";
+    const call = (database: PgDatabase) => database.query(sql, [], { repeatable: true });
+    return expectAfterCut('INSERT', call, { value: { rows: [], rowCount: 1 } }, 2);
+  });
 
-  it.each(['BEGIN', 'INSERT', 'SAVEPOINT', 'ROLLBACK\0'])('of %j in a transaction: nothing is done', (text) =>
-    cutAfter(text, async (database) => {
+  it.each(['BEGIN', 'INSERT', 'SAVEPOINT', 'ROLLBACK\0'])(
+    'of %j in a transaction: nothing is done',
+    (text) => {
       const own = new Error('roll it back');
-      const transaction = database.transaction(async (tx) => {
+      const fn = async (tx: Tx) => {
         await insert(tx);
         await tx.transaction((part) => insert(part));
         throw own;
-      });
-      expect(await failure(transaction)).toMatchObject(text === 'ROLLBACK\0' ? own : unavailable);
-      expect(await effects()).toBe(0);
-      expect((await database.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }]);
-    }),
+      };
+      const error = text === 'ROLLBACK\0' ? own : unavailable;
+      return expectAfterCut(text, (database) => database.transaction(fn), { error }, 0);
+    },
   );
 });
 
