@@ -1,19 +1,13 @@
-import { NonRetryableError, RateLimitedError, type RetryPolicy } from '@millrace/foundation';
+import { NonRetryableError, RateLimitedError } from '@millrace/foundation';
 import { latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type Outbox, type TaskMode, task } from '../../src/index.js';
+import { heldHandler, MODES, taskIn } from '../handlers.js';
 import { type ContractSuite, DEADLINE_MS, leaveMark } from './home.js';
 
-const MODES: readonly TaskMode[] = ['transactional', 'external'];
-
-const eitherTask = (
-  mode: TaskMode,
-  run: () => unknown,
-  rest: { retry?: RetryPolicy; backoffMs?: number; timeoutMs?: number } = {},
-) =>
-  mode === 'external'
-    ? task({ mode, onFailure: 'skip', run, ...rest })
-    : task({ onFailure: 'skip', run, ...rest });
+/** A task whose failure does not end its batch. */
+const eitherTask = (mode: TaskMode, run: () => unknown, rest: Parameters<typeof taskIn>[2] = {}) =>
+  taskIn(mode, run, { onFailure: 'skip', ...rest });
 
 const circular: Error & { self?: unknown } = new Error('round and round');
 circular.self = circular;
@@ -287,23 +281,9 @@ export const failureSuite: ContractSuite = (home, kind) => {
   it.each(kind === 'postgres' ? MODES : (['external'] as const))(
     'outbox OB-6: what ends under a claim that is no longer its own changes nothing (%s)',
     async (mode) => {
-      const isRunning = latch('the handler runs');
-      const mayEnd = latch('the handler may end');
-      const work = async () => {
-        isRunning.open();
-        await mayEnd.promise;
-        return 'stale';
-      };
+      const { isRunning, mayEnd, run } = heldHandler('stale');
       const dag = home().dag({
-        a:
-          mode === 'external'
-            ? task({ mode, run: work })
-            : task({
-                run: async ({ tx, idempotencyKey }) => {
-                  await leaveMark(tx, idempotencyKey);
-                  return work();
-                },
-              }),
+        a: taskIn(mode, run, { write: ({ tx, idempotencyKey }) => leaveMark(tx, idempotencyKey) }),
         b: task({ after: ['a'], run: () => {} }),
       });
       await using outbox = await home().outbox([dag]);

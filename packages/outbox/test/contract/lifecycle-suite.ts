@@ -1,6 +1,7 @@
 import { latch, until } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
-import { Outbox, type TaskMode, task } from '../../src/index.js';
+import { Outbox, type TransactionalContext, task } from '../../src/index.js';
+import { heldHandler, MODES, taskIn } from '../handlers.js';
 import { type ContractSuite, DEADLINE_MS, leaveMark, statusesOf } from './home.js';
 
 const idle = () => {};
@@ -45,37 +46,28 @@ export const lifecycleSuite: ContractSuite = (home) => {
   });
 
   describe('stop', () => {
-    it.each(['transactional', 'external'] as const)(
-      'outbox OB-6: lets a running task finish, and takes no other (%s)',
-      async (mode: TaskMode) => {
-        const isRunning = latch('the task runs');
-        const mayEnd = latch('the task may end');
-        const run = async () => {
-          isRunning.open();
-          await mayEnd.promise;
-          return 'finished';
-        };
-        const dag = home().dag({
-          a: mode === 'external' ? task({ mode, run }) : task({ run }),
-          b: task({ after: ['a'], run: idle }),
-        });
-        const outbox = await home().outbox([dag]);
-        const { id } = await outbox.pusher.start(dag.name, 'k');
-        await isRunning.wait(DEADLINE_MS);
-        const stopped = outbox.stop();
-        mayEnd.open();
-        await stopped;
-        const tasks = await home().tasks(outbox, id);
-        expect(tasks.a).toMatchObject({ status: 'DONE', result: 'finished', attempts: 1 });
-        expect(tasks.b).toMatchObject({ status: 'READY', waiting: false, attempts: 0 });
-        await using next = await home().outbox([dag]);
-        expect(await home().ended(next, id)).toMatchObject({ status: 'DONE' });
-      },
-    );
+    it.each(MODES)('outbox OB-6: lets a running task finish, and takes no other (%s)', async (mode) => {
+      const { isRunning, mayEnd, run } = heldHandler('finished');
+      const dag = home().dag({
+        a: taskIn(mode, run),
+        b: task({ after: ['a'], run: idle }),
+      });
+      const outbox = await home().outbox([dag]);
+      const { id } = await outbox.pusher.start(dag.name, 'k');
+      await isRunning.wait(DEADLINE_MS);
+      const stopped = outbox.stop();
+      mayEnd.open();
+      await stopped;
+      const tasks = await home().tasks(outbox, id);
+      expect(tasks.a).toMatchObject({ status: 'DONE', result: 'finished', attempts: 1 });
+      expect(tasks.b).toMatchObject({ status: 'READY', waiting: false, attempts: 0 });
+      await using next = await home().outbox([dag]);
+      expect(await home().ended(next, id)).toMatchObject({ status: 'DONE' });
+    });
 
-    it.each(['transactional', 'external'] as const)(
+    it.each(MODES)(
       'outbox OB-3: past the grace period gives tasks back with the attempt returned (%s)',
-      async (mode: TaskMode) => {
+      async (mode) => {
         const isRunning = latch('the task runs');
         const wasTold = latch('the signal aborts');
         const never = async ({ signal }: { signal: AbortSignal }) => {
@@ -84,20 +76,8 @@ export const lifecycleSuite: ContractSuite = (home) => {
           await new Promise(() => {});
         };
         const name = home().name();
-        const slow = home().dag(
-          {
-            a:
-              mode === 'external'
-                ? task({ mode, run: never })
-                : task({
-                    run: async (context) => {
-                      await leaveMark(context.tx, context.idempotencyKey);
-                      await never(context);
-                    },
-                  }),
-          },
-          name,
-        );
+        const write = ({ tx, idempotencyKey }: TransactionalContext) => leaveMark(tx, idempotencyKey);
+        const slow = home().dag({ a: taskIn(mode, never, { write }) }, name);
         const outbox = await home().outbox([slow], { gracePeriodMs: 200 });
         const results: string[] = [];
         outbox.events.on('task', ({ result }) => void results.push(result));
@@ -131,7 +111,7 @@ export const lifecycleSuite: ContractSuite = (home) => {
         expect(await home().effects(`${id}:`)).toEqual([]);
         const attempts: number[] = [];
         const run = ({ attempt }: { attempt: number }) => void attempts.push(attempt);
-        const quick = home().dag({ a: mode === 'external' ? task({ mode, run }) : task({ run }) }, name);
+        const quick = home().dag({ a: taskIn(mode, run) }, name);
         await using next = await home().outbox([quick]);
         expect(await home().ended(next, id)).toMatchObject({ status: 'DONE' });
         expect(attempts).toEqual([1]);
@@ -139,16 +119,8 @@ export const lifecycleSuite: ContractSuite = (home) => {
     );
 
     it('outbox OB-8: the ends of tasks that finished while it stopped are counted', async () => {
-      const isRunning = latch('the task runs');
-      const mayEnd = latch('the task may end');
-      const dag = home().dag({
-        a: task({
-          run: async () => {
-            isRunning.open();
-            await mayEnd.promise;
-          },
-        }),
-      });
+      const { isRunning, mayEnd, run } = heldHandler();
+      const dag = home().dag({ a: task({ run }) });
       const outbox = await home().outbox([dag]);
       const { id } = await outbox.pusher.start(dag.name, 'k');
       await isRunning.wait(DEADLINE_MS);

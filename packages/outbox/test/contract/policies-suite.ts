@@ -1,7 +1,7 @@
 import { NonRetryableError } from '@millrace/foundation';
-import { latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type TaskContext, task } from '../../src/index.js';
+import { heldHandler, MODES, taskIn } from '../handlers.js';
 import { type ContractSuite, DEADLINE_MS, leaveMark, statusesOf } from './home.js';
 
 const idle = () => {};
@@ -13,24 +13,10 @@ const bad = () => {
 export const policiesSuite: ContractSuite = (home) => {
   describe('onFailure', () => {
     it('outbox OB-8: fail cancels what has not started, lets run what runs, and ends the batch as FAILED after it', async () => {
-      const mayEnd = latch('the running task may end');
-      const isRunning = latch('the other task runs');
+      const { isRunning, mayEnd, run } = heldHandler('finished');
       const dag = home().dag({
-        bad: task({
-          mode: 'external',
-          run: async () => {
-            await isRunning.wait(DEADLINE_MS);
-            bad();
-          },
-        }),
-        slow: task({
-          mode: 'external',
-          run: async () => {
-            isRunning.open();
-            await mayEnd.promise;
-            return 'finished';
-          },
-        }),
+        bad: task({ mode: 'external', run: () => isRunning.wait(DEADLINE_MS).then(bad) }),
+        slow: task({ mode: 'external', run }),
         child: task({ after: ['bad'], run: idle }),
         either: task({ after: ['bad', 'slow'], join: 'any', run: idle }),
         ends: task({ after: ['bad', 'slow'], join: 'all-done', run: idle }),
@@ -56,18 +42,13 @@ export const policiesSuite: ContractSuite = (home) => {
     });
 
     it('outbox OB-8: in a batch that is failing a try that fails is not repeated', async () => {
-      const mayEnd = latch('the running task may end');
-      const isRunning = latch('the other task runs');
+      const { isRunning, mayEnd, run } = heldHandler();
+      const fail = () => {
+        throw new Error('would be tried again');
+      };
       const dag = home().dag({
         bad: task({ mode: 'external', run: () => isRunning.wait(DEADLINE_MS).then(bad) }),
-        slow: task({
-          mode: 'external',
-          run: async () => {
-            isRunning.open();
-            await mayEnd.promise;
-            throw new Error('would be tried again');
-          },
-        }),
+        slow: task({ mode: 'external', run: () => run().then(fail) }),
       });
       await using outbox = await home().outbox([dag]);
       const { id } = await outbox.pusher.start(dag.name, 'k');
@@ -92,27 +73,21 @@ export const policiesSuite: ContractSuite = (home) => {
       expect(statusesOf(tasks)).toEqual({ bad: 'FAILED', good: 'DONE', child: 'SKIPPED', other: 'DONE' });
     });
 
-    it.each(['transactional', 'external'] as const)(
-      'outbox OB-8: continue shows the failure to what follows (%s)',
-      async (mode) => {
-        const inputs: unknown[] = [];
-        const run = (context: TaskContext) => void inputs.push(context.inputs);
-        const { batch, tasks } = await home().run({
-          bad:
-            mode === 'external'
-              ? task({ mode, onFailure: 'continue', run: bad })
-              : task({ onFailure: 'continue', run: bad }),
-          good: task({ run: () => 1 }),
-          all: task({ after: ['bad', 'good'], run }),
-        });
-        expect(batch.status).toBe('DONE');
-        expect(statusesOf(tasks)).toEqual({ bad: 'FAILED', good: 'DONE', all: 'DONE' });
-        const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-        expect(inputs).toEqual([
-          { good: 1, bad: { error: { code: 'NON_RETRYABLE', message: 'as the test wants', at } } },
-        ]);
-      },
-    );
+    it.each(MODES)('outbox OB-8: continue shows the failure to what follows (%s)', async (mode) => {
+      const inputs: unknown[] = [];
+      const run = (context: TaskContext) => void inputs.push(context.inputs);
+      const { batch, tasks } = await home().run({
+        bad: taskIn(mode, bad, { onFailure: 'continue' }),
+        good: task({ run: () => 1 }),
+        all: task({ after: ['bad', 'good'], run }),
+      });
+      expect(batch.status).toBe('DONE');
+      expect(statusesOf(tasks)).toEqual({ bad: 'FAILED', good: 'DONE', all: 'DONE' });
+      const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      expect(inputs).toEqual([
+        { good: 1, bad: { error: { code: 'NON_RETRYABLE', message: 'as the test wants', at } } },
+      ]);
+    });
 
     it('outbox OB-8: of failures under all three policies fail decides', async () => {
       const { batch } = await home().run({
@@ -125,7 +100,7 @@ export const policiesSuite: ContractSuite = (home) => {
   });
 
   describe('when', () => {
-    it.each(['transactional', 'external'] as const)(
+    it.each(MODES)(
       'outbox OB-10: false skips a task without running it, and what needs it (%s)',
       async (mode) => {
         const calls: string[] = [];
@@ -134,7 +109,7 @@ export const policiesSuite: ContractSuite = (home) => {
         const conditional = (
           when: (inputs: Readonly<Record<string, unknown>>) => boolean | Promise<boolean>,
           after: string[],
-        ) => (mode === 'external' ? task({ mode, after, when, run }) : task({ after, when, run }));
+        ) => taskIn(mode, run, { after, when });
         const { batch, tasks } = await home().run({
           root: task({ run: () => ({ wanted: 'left' }) }),
           left: conditional(({ root }) => (root as { wanted: string }).wanted === 'left', ['root']),

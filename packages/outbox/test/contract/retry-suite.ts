@@ -2,6 +2,7 @@ import { NonRetryableError } from '@millrace/foundation';
 import { latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { type Batch, type TaskContext, task } from '../../src/index.js';
+import { heldHandler } from '../handlers.js';
 import { type ContractSuite, DEADLINE_MS, leaveMark, statusesOf } from './home.js';
 
 const idle = () => {};
@@ -144,18 +145,10 @@ export const retrySuite: ContractSuite = (home) => {
   describe('of a batch that still runs', () => {
     const join = (rule: 'all-done' | 'any') => {
       const { broken, calls, run } = workshop();
-      const mayEnd = latch('the slow parent may end');
-      const isRunning = latch('the slow parent runs');
+      const { isRunning, mayEnd, run: held } = heldHandler();
       const dag = home().dag({
         bad: task({ onFailure: 'skip', run }),
-        slow: task({
-          mode: 'external',
-          run: async () => {
-            isRunning.open();
-            await mayEnd.promise;
-            calls.push('slow');
-          },
-        }),
+        slow: task({ mode: 'external', run: () => held().then(() => void calls.push('slow')) }),
         join: task({ after: ['bad', 'slow'], join: rule, run }),
       });
       broken.add('bad');

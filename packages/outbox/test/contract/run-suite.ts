@@ -1,16 +1,9 @@
 import { NonRetryableError } from '@millrace/foundation';
 import { latch, recordingLogger, until } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
-import { type TaskContext, type TaskDefinition, type TaskMode, task } from '../../src/index.js';
+import { type TaskContext, task } from '../../src/index.js';
+import { MODES, taskIn } from '../handlers.js';
 import { type ContractSuite, DEADLINE_MS, leaveMark, statusesOf } from './home.js';
-
-const MODES: readonly TaskMode[] = ['transactional', 'external'];
-
-/** A task of either mode with a handler that does not care. */
-const either = (
-  mode: TaskMode,
-  rest: { after?: readonly string[]; run: (context: TaskContext) => unknown },
-): TaskDefinition => (mode === 'external' ? task({ mode, ...rest }) : task({ mode, ...rest }));
 
 const circular: Record<string, unknown> = {};
 circular.self = circular;
@@ -24,9 +17,9 @@ export const runSuite: ContractSuite = (home, kind) => {
       return { from: context.taskKey };
     };
     const dag = home().dag({
-      a: either(mode, { run }),
-      b: either(mode, { run }),
-      c: either(mode, { run, after: ['a', 'b'] }),
+      a: taskIn(mode, run),
+      b: taskIn(mode, run),
+      c: taskIn(mode, run, { after: ['a', 'b'] }),
     });
     await using outbox = await home().outbox([dag]);
     const options = { tenant: 'acme', traceparent: '00-4bf9-00f0-01' };
@@ -52,11 +45,9 @@ export const runSuite: ContractSuite = (home, kind) => {
     async (mode) => {
       const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
       const dag = home().dag({
-        a: either(mode, { run: ({ log }) => log.info({}, 'from the handler') }),
-        b: either(mode, {
-          run: () => {
-            throw new NonRetryableError('as the test wants');
-          },
+        a: taskIn(mode, ({ log }) => log.info({}, 'from the handler')),
+        b: taskIn(mode, () => {
+          throw new NonRetryableError('as the test wants');
         }),
       });
       const { log: logger, lines } = recordingLogger();
@@ -93,14 +84,15 @@ export const runSuite: ContractSuite = (home, kind) => {
       const { batch, tasks } = await home().run(
         {
           ...Object.fromEntries(
-            Object.entries(results).map(([key, value]) => [key, either(mode, { run: () => value })]),
+            Object.entries(results).map(([key, value]) => [key, taskIn(mode, () => value)]),
           ),
-          last: either(mode, {
-            after: Object.keys(results),
-            run: ({ inputs }) =>
+          last: taskIn(
+            mode,
+            ({ inputs }) =>
               JSON.stringify(inputs) === JSON.stringify({ ...inputs }) && Object.keys(inputs).length,
-          }),
-          echo: either(mode, { after: ['list', 'undefined', 'date'], run: ({ inputs }) => inputs }),
+            { after: Object.keys(results) },
+          ),
+          echo: taskIn(mode, ({ inputs }) => inputs, { after: ['list', 'undefined', 'date'] }),
         },
         { resultBytesMax: 3_000 },
       );
@@ -135,15 +127,10 @@ export const runSuite: ContractSuite = (home, kind) => {
         Object.fromEntries(
           Object.entries(invalid).map(([key, value]) => [
             key,
-            mode === 'external'
-              ? task({ mode, onFailure: 'skip', run: () => value })
-              : task({
-                  onFailure: 'skip',
-                  run: async ({ tx, idempotencyKey }) => {
-                    await leaveMark(tx, idempotencyKey);
-                    return value;
-                  },
-                }),
+            taskIn(mode, () => value, {
+              onFailure: 'skip',
+              write: ({ tx, idempotencyKey }) => leaveMark(tx, idempotencyKey),
+            }),
           ]),
         ),
         { resultBytesMax: 1_000 },
@@ -250,20 +237,15 @@ export const runSuite: ContractSuite = (home, kind) => {
       end: ['bottom', 'four', 'top'],
     };
     const log: string[] = [];
+    const run = async ({ taskKey: key, inputs }: TaskContext) => {
+      log.push(`start ${key}`);
+      expect(Object.keys(inputs).sort()).toEqual([...(after[key] ?? [])].sort());
+      await Promise.resolve();
+      log.push(`end ${key}`);
+    };
     const { batch, tasks } = await home().run(
       Object.fromEntries(
-        Object.entries(after).map(([key, parents]) => [
-          key,
-          either(mode, {
-            after: parents,
-            run: async ({ inputs }) => {
-              log.push(`start ${key}`);
-              expect(Object.keys(inputs).sort()).toEqual([...parents].sort());
-              await Promise.resolve();
-              log.push(`end ${key}`);
-            },
-          }),
-        ]),
+        Object.entries(after).map(([key, parents]) => [key, taskIn(mode, run, { after: parents })]),
       ),
     );
     expect(batch.status).toBe('DONE');

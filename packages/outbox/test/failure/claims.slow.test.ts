@@ -2,6 +2,7 @@ import { latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { defineDag, task } from '../../src/define-dag.js';
 import type { Outbox } from '../../src/outbox.js';
+import { heldHandler, MODES, taskIn } from '../handlers.js';
 import { eventually, PATIENCE_MS, splitDatabase, type World, withWorld, writeEffect } from './world.js';
 
 /** Long enough for an idle machine to renew them in time, short enough to wait for. */
@@ -64,54 +65,32 @@ describe('a worker whose lease has expired', () => {
       await world.settle();
     }));
 
-  it.each(['transactional', 'external'] as const)(
-    'outbox OB-3: frozen past it, changes nothing when it wakes (%s)',
-    (mode) =>
-      withWorld(async (world) => {
-        const began = latch('the first handler has begun');
-        const goOn = latch('the first handler may end');
-        const start = pollers(world, (by) => ({
-          only:
-            mode === 'external'
-              ? task({
-                  mode,
-                  run: async () => {
-                    if (by === 'first') {
-                      began.open();
-                      await goOn.promise;
-                    }
-                    return by;
-                  },
-                })
-              : task({
-                  run: async (context) => {
-                    await writeEffect(context, by);
-                    if (by === 'first') {
-                      began.open();
-                      await goOn.promise;
-                    }
-                    return by;
-                  },
-                }),
-        }));
-        const proxy = await world.startProxy();
-        const first = await start('first', {
-          database: world.open({ through: proxy, callTimeoutMs: 60_000 }),
-        });
-        const { id } = await first.pusher.start('lost', 'k');
-        await began.wait(PATIENCE_MS);
-        proxy.pause();
-        goOn.open(); // What it sends now waits in the network, and arrives after the other one has done it all.
-        await start('second');
-        await eventually('the second run', async () => (await world.task(id, 'only')).status === 'DONE');
-        await world.settle();
-        const before = await rowOf(world, id);
-        proxy.resume();
-        await first.stop();
-        expect(await rowOf(world, id)).toEqual(before);
-        expect(await world.task(id, 'only')).toMatchObject({ result: 'second', attempts: 1, lost_cnt: 1 });
-        expect((await world.effects()).map(({ by }) => by)).toEqual(mode === 'external' ? [] : ['second']);
-      }),
+  it.each(MODES)('outbox OB-3: frozen past it, changes nothing when it wakes (%s)', (mode) =>
+    withWorld(async (world) => {
+      const { isRunning, mayEnd, run } = heldHandler('first');
+      const start = pollers(world, (by) => ({
+        only: taskIn(mode, () => (by === 'first' ? run() : by), {
+          write: (context) => writeEffect(context, by),
+        }),
+      }));
+      const proxy = await world.startProxy();
+      const first = await start('first', {
+        database: world.open({ through: proxy, callTimeoutMs: 60_000 }),
+      });
+      const { id } = await first.pusher.start('lost', 'k');
+      await isRunning.wait(PATIENCE_MS);
+      proxy.pause();
+      mayEnd.open(); // What it sends now waits in the network, and arrives after the other one has done it all.
+      await start('second');
+      await eventually('the second run', async () => (await world.task(id, 'only')).status === 'DONE');
+      await world.settle();
+      const before = await rowOf(world, id);
+      proxy.resume();
+      await first.stop();
+      expect(await rowOf(world, id)).toEqual(before);
+      expect(await world.task(id, 'only')).toMatchObject({ result: 'second', attempts: 1, lost_cnt: 1 });
+      expect((await world.effects()).map(({ by }) => by)).toEqual(mode === 'external' ? [] : ['second']);
+    }),
   );
 
   it('outbox OB-3: frozen in the middle of a failure, does not fail the run of another', () =>

@@ -2,6 +2,7 @@ import { NonRetryableError } from '@millrace/foundation';
 import { latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { defineDag, task } from '../../src/define-dag.js';
+import { heldHandler, taskIn } from '../handlers.js';
 import { cutListening, eventually, PATIENCE_MS, withWorld, writeEffect } from './world.js';
 
 describe('a batch that is aborted and retried while its handler runs', () => {
@@ -12,24 +13,10 @@ describe('a batch that is aborted and retried while its handler runs', () => {
     ['external', 'after the second run'],
   ] as const)('outbox OB-6: never accepts the completion of the run before (%s, %s)', (mode, when) =>
     withWorld(async (world) => {
-      const began = { first: latch('the first run'), second: latch('the second run') };
-      const goOn = { first: latch('the first may end'), second: latch('the second may end') };
-      const run = async (by: 'first' | 'second') => {
-        began[by].open();
-        await goOn[by].promise;
-        return by;
-      };
+      const held = { first: heldHandler('first'), second: heldHandler('second') };
       const dagOf = (by: 'first' | 'second') =>
         defineDag('stale', {
-          only:
-            mode === 'external'
-              ? task({ mode, run: () => run(by) })
-              : task({
-                  run: async (context) => {
-                    await writeEffect(context, by);
-                    return run(by);
-                  },
-                }),
+          only: taskIn(mode, held[by].run, { write: (context) => writeEffect(context, by) }),
         });
       const proxy = await world.startProxy();
       const first = await world.startOutbox({
@@ -40,20 +27,20 @@ describe('a batch that is aborted and retried while its handler runs', () => {
       const results: string[] = [];
       first.events.on('task', ({ result }) => results.push(result));
       const { id } = await first.pusher.start('stale', 'k');
-      await began.first.wait(PATIENCE_MS);
+      await held.first.isRunning.wait(PATIENCE_MS);
       await cutListening(world, proxy, 'first'); // It does not hear of the abort: what it sends has to be refused.
       const watcher = await world.startOutbox({ dags: [dagOf('second')], poll: false });
       expect((await watcher.batches.abort(id)).status).toBe('ABORTED');
       expect((await watcher.batches.retry(id)).status).toBe('RUNNING');
       await world.startOutbox({ dags: [dagOf('second')] });
-      await began.second.wait(PATIENCE_MS);
+      await held.second.isRunning.wait(PATIENCE_MS);
       if (when === 'after the second run') {
-        goOn.second.open();
+        held.second.mayEnd.open();
         await world.settle();
       }
-      goOn.first.open();
+      held.first.mayEnd.open();
       await eventually('the first run to be settled', () => results.length > 0);
-      goOn.second.open();
+      held.second.mayEnd.open();
       await world.settle();
       expect(results).toEqual(['lost']);
       expect(await world.task(id, 'only')).toMatchObject({ status: 'DONE', result: 'second', attempts: 1 });

@@ -1,8 +1,9 @@
 import type { Database, QueryResult } from '@millrace/postgres';
 import { latch } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
-import { defineDag, task } from '../../src/define-dag.js';
+import { defineDag } from '../../src/define-dag.js';
 import { Statements } from '../../src/postgres/statements.js';
+import { taskIn } from '../handlers.js';
 import { eventually, PATIENCE_MS, type World, withWorld } from './world.js';
 
 /** A Database whose claims that took something are answered when the test says so. */
@@ -44,8 +45,7 @@ describe('a claim that is under way when the worker stops', () => {
         const { database, taken, mayAnswer } = slowClaims(world);
         let calls = 0;
         const run = () => void calls++;
-        const only = mode === 'external' ? task({ mode, run }) : task({ run });
-        const dags = [defineDag('late', { only })];
+        const dags = [defineDag('late', { only: taskIn(mode, run) })];
         const outbox = await world.startOutbox({ dags, database, gracePeriodMs });
         const results: string[] = [];
         outbox.events.on('task', ({ result }) => void results.push(result));
