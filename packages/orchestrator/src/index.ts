@@ -1,6 +1,6 @@
 /**
- * The front door: one call that adapts to the work. It answers with the outcome when the work ends inside the time budget, else with a status
- * URL while the work goes on; every accepted operation ends with exactly one outcome.
+ * Runs commands within a time budget. `submit()` returns the outcome if the work ends in time. Otherwise it returns a
+ * status URL and the work continues. Every accepted operation ends with exactly one outcome.
  *
  * @packageDocumentation
  */

@@ -7,23 +7,23 @@ import { OpId } from './op-id.js';
 import { Outcome } from './outcome.js';
 import type { OrchestratorParts } from './parts.js';
 import type { OpenCounts, OperationCounts } from './ports.js';
-import { foretellMs, type RouteDurations, withDuration } from './rules/route-durations.js';
+import { estimatedMs, type RouteDurations, withDuration } from './rules/route-durations.js';
 import { isTerminal } from './states.js';
 
-/** Whose operations somebody may see; all of them unless given. */
+/** The tenant whose operations are visible (all). */
 export interface TenantScope {
   readonly tenant?: string | undefined;
 }
 
-/** Which part of a list. */
+/** A page of a list. */
 export interface OperationPageRequest {
-  /** 1 to 1000 (100). */
+  /** Maximum number of operations, 1 to 1000 (100). */
   readonly limit?: number | undefined;
-  /** Of the page before. */
+  /** Cursor of the last page (the first page). */
   readonly cursor?: string | undefined;
 }
 
-/** When an operation will have ended, most likely. */
+/** The probable end of an operation. */
 export interface Estimate {
   readonly completionAt: Date;
   readonly retryAfterMs: number;
@@ -34,14 +34,14 @@ const PAGE_SPEC = {
   defaults: { limit: 100 },
   rules: { limit: integerOption({ min: 1, max: 1_000 }), cursor: textOption({ min: 1, max: 1_000 }) },
 };
-/** Routes whose durations are kept; more are not foretold. */
+/** Maximum number of routes whose durations are kept. Others have no estimate. */
 const ROUTES_MAX = 1_000;
 const DURATION_UNKNOWN_MS = 1_000;
 const ASK_AGAIN_MIN_MS = 100;
-/** One look at an operation asks for news for so long. */
+/** Time for which a reader of changes waits before it reads the operation again. */
 const CHANGES_WAIT_MS = 30_000;
 
-/** Questions about operations, and their cancellation. */
+/** Reads, watches and cancels operations. */
 export class Operations {
   readonly #parts: OrchestratorParts;
   readonly #finalizer: Finalizer;
@@ -54,8 +54,7 @@ export class Operations {
   }
 
   /**
-   * An operation as it is now.
-   * @param scope - `tenant`: another one's is not found.
+   * Returns an operation. One of another tenant than the scope's is not found.
    * @throws MillraceError `OPERATION_NOT_FOUND`, `ID_INVALID`.
    */
   async get(opId: string, scope: TenantScope = {}): Promise<Operation> {
@@ -64,9 +63,7 @@ export class Operations {
   }
 
   /**
-   * Waits for the end of an operation.
-   * @param waitMs - longest wait.
-   * @returns the operation as it is then, ended or not.
+   * Waits at most `waitMs` for the end of an operation. Returns the operation then, ended or not.
    * @throws MillraceError `OPERATION_NOT_FOUND`, `ID_INVALID`.
    */
   async waitForEnd(
@@ -83,8 +80,8 @@ export class Operations {
   }
 
   /**
-   * An operation as it is, and again whenever something became of it, until it has ended.
-   * @throws MillraceError `OPERATION_NOT_FOUND`, `ID_INVALID`, when the first value is asked for.
+   * Yields an operation now and after each change, until it has ended.
+   * @throws MillraceError `OPERATION_NOT_FOUND`, `ID_INVALID`, from the first `next()`.
    */
   async *changes(
     opId: string,
@@ -102,7 +99,7 @@ export class Operations {
   }
 
   /**
-   * Operations, the newest first.
+   * Returns a page of operations, the newest first.
    * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `ID_INVALID` (the cursor).
    */
   async list(filter: OperationFilter = {}, page: OperationPageRequest = {}): Promise<Page<Operation>> {
@@ -113,22 +110,21 @@ export class Operations {
     return this.#parts.options.store.views.list(filter, limit, cursor);
   }
 
-  /** How many there are. Those that have ended are counted one by one: not for every second. */
+  /** Counts all operations. Ended ones are counted one by one, so do not call it every second. */
   counts(): Promise<OperationCounts> {
     return this.#parts.options.store.views.counts();
   }
 
-  /** How many have not ended; as cheap as these are few. */
+  /** Counts the operations that have not ended. The cost grows with their number only. */
   openCounts(): Promise<OpenCounts> {
     return this.#parts.options.store.views.openCounts();
   }
 
   /**
-   * Ends an operation as FAILED `CANCELLED`; the work behind it is told. One that has ended stays as it is.
-   * @param scope - `tenant`: another one's is not found.
-   * @returns the operation as it is then.
-   * @throws MillraceError `OPERATION_NOT_FOUND`, `ID_INVALID`; what the part throws that the work was handed to, such as
-   * `BACKEND_UNAVAILABLE`, or `ROUTE_NOT_FOUND`: the operation is cancelled all the same, and the Finalizer tells that part later.
+   * Ends an operation as FAILED `CANCELLED` and cancels the work behind it. Returns an ended operation unchanged.
+   * @throws MillraceError `OPERATION_NOT_FOUND`, `ID_INVALID`, `ROUTE_NOT_FOUND`, and errors of the part that has the work,
+   * such as `BACKEND_UNAVAILABLE`. After the last two the operation is cancelled all the same: the Finalizer cancels the
+   * work later.
    */
   async cancel(opId: string, scope: TenantScope = {}): Promise<Operation> {
     const { options, attempts, waits, events } = this.#parts;
@@ -145,21 +141,21 @@ export class Operations {
       attempts.abort(id, error);
       events.emit('ended', { operation: answer.operation });
       waits.tell(answer.operation);
-      // Whoever runs it has to hear of it, whether or not somebody waits.
+      // Without a waiter too: the instance that runs it has to stop.
       store.notices.tell(id);
     }
     return answer.operation;
   }
 
   /**
-   * When operations like this one end, by those that ended here before.
-   * @param operation - its route, and when it was accepted (now unless given).
+   * Estimates the end of an operation from those of its route that ended here.
+   * @param operation - its route and the time of its acceptance (now).
    */
   estimate(
     operation: Pick<Operation, 'domain' | 'eventType'> & Partial<Pick<Operation, 'acceptedAt'>>,
   ): Estimate {
     const now = this.#parts.options.clock.now();
-    const wholeMs = foretellMs(this.#durations.get(routeOf(operation)), DURATION_UNKNOWN_MS);
+    const wholeMs = estimatedMs(this.#durations.get(routeOf(operation)), DURATION_UNKNOWN_MS);
     const leftMs = (operation.acceptedAt?.getTime() ?? now) + wholeMs - now;
     const retryAfterMs = Math.max(ASK_AGAIN_MIN_MS, leftMs);
     return { completionAt: new Date(now + retryAfterMs), retryAfterMs };
@@ -203,6 +199,6 @@ export class Operations {
   }
 }
 
-/** What a reader of changes would call a change; a lease that was extended is none. */
+/** Differs after each change that readers see. An extended lease is none. */
 const changeKey = ({ state, attempts, refusals, dueAt, backing, owner }: Operation): string =>
   [state, attempts, refusals, dueAt?.getTime(), backing?.ref, owner].join('|');

@@ -18,8 +18,8 @@ import { type OrchestratorParts, openParts } from './parts.js';
 import { QueueWorkerRunner } from './queue-worker-runner.js';
 
 /**
- * The front door with all that stands behind it: takes commands, tries again what failed, repairs what an instance left behind when it died.
- * Any number of instances work on one store.
+ * Runs commands within a time budget, retries failed attempts and recovers the operations of instances that died. Any
+ * number of instances can share a store.
  */
 export class OrchestratorService implements Orchestrator, Service {
   readonly options: ResolvedOrchestratorOptions;
@@ -28,13 +28,13 @@ export class OrchestratorService implements Orchestrator, Service {
   readonly #parts: OrchestratorParts;
   readonly #runner: InlineFastPathRunner;
   readonly #worker: QueueWorkerRunner;
-  /** In the order in which they start. */
+  /** In the order of their start. */
   readonly #chores: readonly Pick<Loop, 'start' | 'stop'>[];
   readonly #lifecycle: Lifecycle;
   #dueTimer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
 
   /**
-   * @param options - `executor` and `store` are needed.
+   * @param options - `executor` and `store` are required.
    * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
    */
   constructor(options: OrchestratorOptions) {
@@ -62,7 +62,7 @@ export class OrchestratorService implements Orchestrator, Service {
     });
   }
 
-  /** Where the orchestrator is in its life. */
+  /** The state of the service. */
   get state(): ServiceState {
     return this.#lifecycle.state;
   }
@@ -72,17 +72,17 @@ export class OrchestratorService implements Orchestrator, Service {
   }
 
   /**
-   * Begins to run what is due and to repair what others left.
-   * @throws MillraceError `SCHEMA_OUTDATED` and others of a store that is not migrated, `BACKEND_UNAVAILABLE`, `SERVICE_STOPPED`.
+   * Starts to run due operations and to recover those of instances that died.
+   * @throws MillraceError `SCHEMA_OUTDATED` and others of a store without its migrations, `BACKEND_UNAVAILABLE`, `SERVICE_STOPPED`.
    */
   start(): Promise<void> {
     return this.#lifecycle.start();
   }
 
-  /** Answers waiting callers with their status URLs, lets work end within the grace period, gives the rest back. */
+  /** Answers waiting callers with their status URLs, lets work end within the grace period and releases the rest. */
   async stop(): Promise<void> {
     await this.#lifecycle.stop();
-    // One that was never started may have taken commands all the same.
+    // An orchestrator that was never started may have accepted commands.
     await this.#parts.stop();
   }
 
@@ -106,7 +106,7 @@ export class OrchestratorService implements Orchestrator, Service {
     await withDeadline(clock, Math.max(gracePeriodMs * REST_SHARE, REST_MIN_MS), rest);
   }
 
-  /** The poll would find it too, a little later. */
+  /** Claims a due operation on time. The poll would find it a little later. */
   #wakeIn(delayMs: number): void {
     const { clock, worker } = this.options;
     if (!worker.enabled || this.state !== 'RUNNING') return;
@@ -125,6 +125,6 @@ export class OrchestratorService implements Orchestrator, Service {
   }
 }
 
-/** The part of the grace period, after it, in which loops may end. */
+/** Share of the grace period, after its end, in which loops may end. */
 const REST_SHARE = 0.1;
 const REST_MIN_MS = 500;

@@ -26,24 +26,24 @@ import { outcomeOfError } from './rules/outcomes.js';
 import { type InlineTry, RunInline } from './run-inline.js';
 import type { OperationState } from './states.js';
 
-/** What a RouteExecutor is made of. */
+/** Options of a RouteExecutor. `routes` is required. */
 export type RouteExecutorOptions = PartialOptions<TryOptions> & {
-  /** Made by `defineRoutes`, or the same without. */
+  /** Routes by `DOMAIN.EVENT_TYPE`, checked by `defineRoutes` or not. */
   readonly routes: Routes;
-  /** Parts that take commands over: `BulkBacking`, `BatchBacking`. */
+  /** Adapters that commands can be handed over to, such as `BulkBacking` and `BatchBacking` (none). */
   readonly backings?: readonly BackingAdapter[] | undefined;
   readonly clock?: Clock | undefined;
   readonly rng?: Rng | undefined;
   readonly logger?: Logger | undefined;
 };
 
-/** What is known of a try. */
+/** The latest attempt of an operation. */
 interface KnownTry {
   readonly state: OperationState;
   readonly outcome?: Outcome;
 }
 
-/** Tries whose outcome can still be asked for. */
+/** Number of ended attempts whose outcome is kept for `getOutcome`. */
 const ENDED_KEPT = 1_000;
 
 const SPEC: OptionSpec<TryOptions & Required<Pick<RouteExecutorOptions, 'clock' | 'rng' | 'logger'>>> = {
@@ -57,7 +57,7 @@ const SPEC: OptionSpec<TryOptions & Required<Pick<RouteExecutorOptions, 'clock' 
   },
 };
 
-/** Does the work of commands by their routes: in this process, or by handing it to another part. */
+/** Does the work of commands by their routes: in this process, or by handing it over to another part. */
 export class RouteExecutor implements Executor {
   readonly backings: ReadonlyMap<string, BackingPort>;
   readonly routeNames: readonly string[];
@@ -69,10 +69,7 @@ export class RouteExecutor implements Executor {
   readonly #listeners = new Set<SettledListener>();
   readonly #unlisten: (() => void)[] = [];
 
-  /**
-   * @param options - routes, the parts they hand work to, defaults of tries.
-   * @throws MillraceError `ROUTE_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`.
-   */
+  /** @throws MillraceError `ROUTE_INVALID`, `OPTION_INVALID`, `OPTION_UNKNOWN`. */
   constructor({ routes, backings = [], ...given }: RouteExecutorOptions) {
     const options = resolveOptions(
       SPEC as never,
@@ -102,7 +99,7 @@ export class RouteExecutor implements Executor {
     return this.#route(command).traits;
   }
 
-  /** See Executor: only routes with `onRefused: 'reject'` refuse. */
+  /** Rejects commands only on routes with `onRefused: 'reject'`. */
   admit(envelope: Envelope): Refusal | undefined {
     const { protection, onRefused } = this.#route(envelope.command);
     if (onRefused !== 'reject') return undefined;
@@ -147,19 +144,19 @@ export class RouteExecutor implements Executor {
     return () => this.#listeners.delete(listener);
   }
 
-  /** The protections of routes as they are now, by the names of the routes. */
+  /** Returns the states of all protections, by the names of the routes. */
   protections(): Readonly<Record<string, ProtectionState>> {
     const states: Record<string, ProtectionState> = {};
     for (const [name, { protection }] of this.#routes) states[name] = protection.state();
     return states;
   }
 
-  /** Hears no more of the parts it hands work to. */
+  /** Ends the subscriptions to the adapters. */
   close(): void {
     for (const end of this.#unlisten.splice(0)) end();
   }
 
-  /** Whatever goes wrong here is the end of one try: what nobody catches would be that of the process. */
+  /** Catches every error as the end of one attempt. An unhandled one would end the process. */
   async #runHere(inlineTry: InlineTry): Promise<void> {
     const { route, attempt, envelope } = inlineTry;
     const { opId } = envelope;
@@ -187,7 +184,7 @@ export class RouteExecutor implements Executor {
         isFailure: () => false,
       });
       if (end.kind === 'done') {
-        // From here on its adapter knows.
+        // Its adapter knows the work from now on.
         this.#tries.delete(opId);
         return { backing: end.value };
       }
@@ -223,7 +220,7 @@ export class RouteExecutor implements Executor {
   }
 
   #forget(opId: OpId): void {
-    // A later try of the same operation may run.
+    // A later attempt of the same operation may run.
     if (this.#tries.get(opId)?.outcome) this.#tries.delete(opId);
   }
 
@@ -250,7 +247,7 @@ export class RouteExecutor implements Executor {
   }
 }
 
-/** The work did not begin. Later with every refusal, and not all at the moment at which the protection lets through again. */
+/** Makes the outcome of work that did not begin. The delay grows with each refusal and is spread. */
 function refusedTry(
   { reason, retryAfterMs }: { readonly reason: string; readonly retryAfterMs: number },
   route: PreparedRoute,
@@ -263,6 +260,6 @@ function refusedTry(
   return Outcome.retry({ reason, attemptCount: attempt, nextRetryAfterMs });
 }
 
-/** Its time was over while it stood in the line: a refusal that came late. */
+/** Makes the outcome of a call that timed out in the queue, which is a late refusal. */
 const neverBegan = (route: PreparedRoute, attempt: Attempt): RetryOutcome =>
   refusedTry({ reason: 'TIMEOUT', retryAfterMs: 0 }, route, attempt);

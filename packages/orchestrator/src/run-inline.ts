@@ -7,7 +7,7 @@ import type { Permit } from './protection/protection.js';
 import type { InlineContext } from './routes.js';
 import { outcomeOfError } from './rules/outcomes.js';
 
-/** One try of an inline route. */
+/** An attempt of an inline route. */
 export interface InlineTry {
   readonly route: PreparedRoute;
   readonly envelope: Envelope;
@@ -15,27 +15,23 @@ export interface InlineTry {
   readonly permit: Permit;
 }
 
-/** How a try ended: with an outcome, before it began, or because somebody else decides. */
+/** The end of an attempt: an outcome, a timeout before the work began, or an abort, after which others decide. */
 export type InlineEnd = Outcome | 'not begun' | 'stopped';
 
-/** What a handler threw to say that no try can help. The service behind it is well, so its circuit must not count it. */
+/** A thrown error that is not retryable. The called service is well, so the circuit must not count it. */
 class Refused {
   constructor(readonly thrown: unknown) {}
 }
 
-/** Runs handlers of inline routes; never throws. */
+/** Runs handlers of inline routes. Never throws. */
 export class RunInline {
   readonly #logger: Logger;
 
-  /** @param logger - given to handlers, with the operation's fields. */
+  /** @param logger - passed to handlers with the fields of the operation. */
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
-  /**
-   * Runs a try.
-   * @returns see InlineEnd.
-   */
   async run({ route, envelope, attempt, permit }: InlineTry): Promise<InlineEnd> {
     const number = attempt.attempt;
     const delayMs = (error: unknown) => route.delayMs(number, error);
@@ -75,7 +71,7 @@ export class RunInline {
       retriesLeft: attemptsMax - attempt,
       signal,
       idempotencyKey: opId,
-      // Made when a handler wants it: most write nothing.
+      // Made on demand: most handlers write nothing.
       get log() {
         const { domain, eventType, bizKey } = command;
         return logger.child({ ...operationFields(envelope), domain, eventType, bizKey });

@@ -11,31 +11,31 @@ import { type BatchDefinition, checkedBatchRoute } from './batch-route.js';
 import { backingOf, outcomeOfEnding, readBytesMax } from './outcome-of-ending.js';
 import { SharedEnds } from './shared-ends.js';
 
-/** What a BatchBacking takes from outside. */
+/** Options of a BatchBacking. */
 export interface BatchBackingOptions {
   readonly outbox: Pick<Outbox, 'pusher' | 'batches' | 'events' | 'onBatchEnd'>;
   /**
-   * The store of the operations, if it is in the outbox' database: a batch and its operation then end in one transaction. Every instance that runs
-   * tasks needs it, as every listener of `onBatchEnd`.
+   * The store of the operations, if it is in the database of the outbox. A batch and its operation end in one transaction
+   * then. Every instance that runs tasks requires it, like every listener of `onBatchEnd`.
    */
   readonly operations?: Pick<OperationStore, 'repairs' | 'notices'> | undefined;
-  /** Most bytes of a result that is kept with its operation; a larger one is referred to. */
+  /** Maximum size of a result that is stored with its operation (1 MiB). A larger one is stored as a reference. */
   readonly outcomeBytesMax?: number | undefined;
 }
 
-/** Batches whose results are read at once. */
+/** Number of batches whose results are read in one call. */
 const READ_AT_ONCE = 20;
 
-/** What names the batch of an operation before it has an id. */
+/** Makes the reference to a batch that has no id yet. */
 const keyOf = (tenant: string, dag: string): string => JSON.stringify([tenant, dag]);
 
-/** Lets operations be batches. */
+/** Hands commands over to the outbox, as batches. */
 export class BatchBacking implements BackingAdapter {
   readonly kind = 'batch';
   readonly #outbox: BatchBackingOptions['outbox'];
   readonly #outcomeBytesMax: number;
   readonly #handedOver: HandedOver;
-  /** By name of the route. */
+  /** The DAG of each route. */
   readonly #dags = new Map<string, string>();
 
   constructor(options: BatchBackingOptions) {
@@ -43,7 +43,7 @@ export class BatchBacking implements BackingAdapter {
     this.#outbox = outbox;
     this.#outcomeBytesMax = outcomeBytesMax;
     const handedOver = new HandedOver(() =>
-      // With a shared database the ends come from there, and are known to be operations'.
+      // With a shared database SharedEnds reports the ends.
       operations ? () => {} : outbox.events.on('batch', (event) => this.#hear(event)),
     );
     this.#handedOver = handedOver;
@@ -58,9 +58,9 @@ export class BatchBacking implements BackingAdapter {
   }
 
   /**
-   * Starts the batch of an operation. Repeated it finds the batch that was started.
+   * Starts the batch of an operation. A repetition finds the started batch.
    * @param route - made by `batch`.
-   * @throws MillraceError what `pusher.start` throws; `BACKEND_UNAVAILABLE` is worth another try, `DAG_NOT_FOUND` is not.
+   * @throws MillraceError of `pusher.start`, such as `BACKEND_UNAVAILABLE` (retryable) and `DAG_NOT_FOUND`.
    */
   async submit(envelope: Envelope, route: BackedRoute): Promise<Backing> {
     const { opId, tenant, traceparent, command } = envelope;
@@ -82,17 +82,17 @@ export class BatchBacking implements BackingAdapter {
     for (let at = 0; at < operations.length; at += READ_AT_ONCE) {
       const some = operations.slice(at, at + READ_AT_ONCE);
       if (await this.#lookAt(some, looks, failures)) continue;
-      // One that cannot be read must not hide the others.
+      // An unreadable batch must not hide the others.
       const seen = await Promise.all(some.map((one) => this.#lookAt([one], looks, failures)));
-      // An outbox that is away is not asked for all the rest as well, each time for as long as it is waited for.
+      // Each further call to an unavailable outbox would wait for its timeout.
       if (!seen.includes(true) && DATABASE_ERRORS.is(failures.at(-1), 'BACKEND_UNAVAILABLE')) break;
     }
-    // What could not be seen is left for the next look; that nothing could be seen somebody should know.
+    // Unread batches are checked again later. If none could be read, the caller logs why.
     if (looks.size === 0 && failures.length > 0) throw failures[0];
     return looks;
   }
 
-  /** @returns whether they could be seen. */
+  /** Returns true if the batches could be read. */
   async #lookAt(
     operations: readonly BackedOperation[],
     looks: Map<OpId, BackingLook>,
@@ -124,8 +124,8 @@ export class BatchBacking implements BackingAdapter {
   }
 
   /**
-   * Tells of batches that end: with a shared database of all that end here, else of those that were handed over here.
-   * @returns a function that ends it.
+   * Subscribes to the ends of batches: with a shared database of all that end here, else of those handed over here.
+   * @returns a function that unsubscribes.
    */
   onSettled(listener: EndListener): () => void {
     return this.#handedOver.listen(listener);
@@ -145,7 +145,7 @@ export class BatchBacking implements BackingAdapter {
   #hear({ id, tenant, dag, bizKey }: OutboxEventMap['batch']): void {
     const opId = this.#handedOver.take(bizKey, keyOf(tenant, dag));
     if (opId === undefined) return;
-    // Only a hint: what goes wrong here, the next look finds.
+    // Only a hint: after a failure the next check finds the end.
     this.#endings([id])
       .then((endings) => {
         const ending = endings.get(id);

@@ -4,24 +4,24 @@ import type { Command } from '../model.js';
 import type { BackedRoute, RouteOptions } from '../routes.js';
 
 /**
- * Makes the payload of a batch of a command. The same command must give the same payload: it is called again after a crash. `P` is what it takes the
- * command's payload for.
+ * Makes the payload of a command's batch. It must return the same for the same command, because it is called again after a
+ * crash. `P` is the assumed type of the command's payload.
  */
 export type ToPayload<P = unknown> = (command: Command<P>, context: HandOverContext) => unknown;
 
-/** What a batch route may ask for. `idempotent`: a batch that is gone (pruned before its end was seen) is started again. */
+/** Options of a batch route. With `idempotent` a batch that was pruned before its end was read is started again. */
 export type BatchOptions = RouteOptions;
 
-/** What stands behind the name of a batch route. */
+/** The definition of a batch route. */
 export interface BatchDefinition {
   readonly dag: string;
   readonly toPayload: ToPayload;
 }
 
 /**
- * A route whose commands start batches of a DAG. `batch<Day>(…)` says what their payloads are; nothing checks that they are.
- * @param dag - its name; registered here or by another instance, which is found out when a batch is started.
- * @param toPayload - see ToPayload; the command's payload unless given.
+ * Makes a route whose commands start batches of a DAG. `batch<Day>(…)` sets the assumed type of their payloads.
+ * @param dag - its name, registered here or by another instance. It is checked when a batch starts.
+ * @param toPayload - makes the payload of the batch (the command's payload).
  */
 export function batch<P = unknown>(
   dag: string,
@@ -33,9 +33,8 @@ export function batch<P = unknown>(
 }
 
 /**
- * Checks a route when it is set up.
+ * Validates a route and returns its definition.
  * @param route - made by `batch`.
- * @returns what stands behind it.
  * @throws MillraceError `ROUTE_INVALID`.
  */
 export function checkedBatchRoute(name: string, { definition }: BackedRoute): BatchDefinition {

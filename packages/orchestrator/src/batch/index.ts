@@ -1,5 +1,5 @@
 /**
- * Commands that start outbox batches: the operation ends with its batch, in the same transaction where both are in one database.
+ * Commands that start outbox batches. An operation ends with its batch, in one transaction if both are in one database.
  *
  * @packageDocumentation
  */

@@ -4,20 +4,18 @@ import type { Backing } from '../model.js';
 import { Outcome } from '../outcome.js';
 import { outcomeOrReference, referenceOutcome } from '../rules/outcomes.js';
 
-/** What a batch is to its operation. */
+/** Makes the backing for a batch. */
 export const backingOf = (batchId: string): Backing => ({ kind: 'batch', ref: batchId });
 
 /**
- * PostgreSQL writes JSON with spaces, so it may count up to half as many bytes more than there are. It only keeps what is far too large from
- * being read; what is read is measured again.
- * @param outcomeBytesMax - most bytes of a result that is kept with its operation.
+ * Returns the limit for reading results. PostgreSQL writes JSON with spaces and may count half as many bytes more. This
+ * limit only keeps far too large results from being read; the exact one is applied afterwards.
  */
 export const readBytesMax = (outcomeBytesMax: number): number => outcomeBytesMax * 2;
 
 /**
- * What the end of a batch means for its operation.
- * @param bytesMax - most bytes of a result that is kept with its operation.
- * @returns undefined while it runs.
+ * Returns the outcome of an operation whose batch has ended, or undefined while the batch runs.
+ * @param bytesMax - maximum size of a result that is stored with its operation.
  */
 export function outcomeOfEnding(ending: BatchEnding, bytesMax: number): Outcome | undefined {
   const { id, status, results, failure } = ending;

@@ -9,37 +9,35 @@ import type { OperationStore } from '../ports.js';
 import { endingOf } from '../rules/outcomes.js';
 import { outcomeOfEnding, readBytesMax } from './outcome-of-ending.js';
 
-/** What ends operations together with their batches. */
+/** Options of SharedEnds. */
 export interface SharedEndsOptions {
   readonly outbox: Pick<Outbox, 'batches' | 'events' | 'onBatchEnd'>;
-  /** In the database of the outbox. */
+  /** The store of the operations, in the database of the outbox. */
   readonly operations: Pick<OperationStore, 'repairs' | 'notices'>;
   readonly outcomeBytesMax: number;
-  /** The DAG of each route that is known here. */
+  /** The DAG of each known route. */
   readonly dags: ReadonlyMap<string, string>;
-  /** Called when an end is committed. */
+  /** Called after the commit of an end. */
   readonly onEnded: (opId: OpId, outcome: Outcome) => void;
 }
 
-/** An operation that ends if a transaction commits. */
+/** An operation that ends if its transaction commits. */
 interface EndedOperation {
   readonly opId: OpId;
   readonly outcome: Outcome;
   readonly waited: boolean;
 }
 
-/** Ends that are remembered between their transaction and its commit; one forgotten costs a waiting caller the time to the next look. */
+/** Maximum number of ends remembered until their commit. The waiters of a forgotten one wait for the next check. */
 const REMEMBERED_MAX = 10_000;
 
-/** Not this batch's operation: what was written of it is taken back. */
+/** Thrown to roll back the end of an operation that does not belong to the batch. */
 const FOREIGN = Symbol('not the operation of this batch');
 
-/**
- * Ends operations in the transaction that ends their batches: both end, or neither. Whoever waits is told after the commit.
- */
+/** Ends operations in the transaction that ends their batches, so both end or neither. Notifies waiters after the commit. */
 export class SharedEnds {
   readonly #options: SharedEndsOptions;
-  /** By batch. */
+  /** By the id of the batch. */
   readonly #ended = new RecentMap<string, EndedOperation>(REMEMBERED_MAX);
 
   constructor(options: SharedEndsOptions) {
@@ -52,7 +50,7 @@ export class SharedEnds {
   async #end(tx: Tx, batch: Batch): Promise<void> {
     const { id, runNo, bizKey } = batch;
     this.#ended.delete(id);
-    // Only the first run is an operation's, and operations have UUIDs: others' batches cost nothing.
+    // Only the first run belongs to an operation, and operations have UUIDs. Other batches cost nothing here.
     if (runNo !== 1 || !OpId.is(bizKey)) return;
     const { outbox, operations, outcomeBytesMax } = this.#options;
     const bytesMax = readBytesMax(outcomeBytesMax);
@@ -61,7 +59,7 @@ export class SharedEnds {
     if (!outcome) return;
     const opId = bizKey;
     try {
-      // A part of the transaction, so that what belongs to another tenant's operation of this name can be taken back.
+      // A savepoint, so that the end of another tenant's operation of this name can be rolled back.
       await tx.transaction(async (part) => {
         const answer = await operations.repairs.endBacked(opId, endingOf(outcome), part);
         if (answer.kind !== 'settled') return;
@@ -73,7 +71,7 @@ export class SharedEnds {
     }
   }
 
-  /** A batch may end before its operation knows of it: then the route must be one that starts batches of this DAG. */
+  /** A batch may end before it is stored as the backing. Then the route of the operation must start batches of this DAG. */
   #isOf({ tenant, domain, eventType, backing }: Operation, batch: Batch): boolean {
     if (tenant !== batch.tenant) return false;
     if (backing) return backing.kind === 'batch' && backing.ref === batch.id;

@@ -17,26 +17,26 @@ import type { BackedRoute, BackingAdapter } from '../routes.js';
 import { outcomeOrReference } from '../rules/outcomes.js';
 import { type BulkDefinition, checkBulkRoute, checkedJobs } from './bulk-route.js';
 
-/** What a BulkBacking takes from outside. */
+/** Options of a BulkBacking. */
 export interface BulkBackingOptions {
-  /** Of the engine that runs the jobs. */
+  /** The service of the engine that runs the jobs. */
   readonly service: Pick<
     BulkActionService,
     'submitBulk' | 'getGroup' | 'getResult' | 'cancelGroup' | 'subscribe'
   >;
-  /** Most bytes of a result that is kept with its operation; a larger one is referred to. */
+  /** Maximum size of a result that is stored with its operation (1 MiB). A larger one is stored as a reference. */
   readonly outcomeBytesMax?: number | undefined;
 }
 
-/** Only the first round is the operation's: whoever drives failed jobs again later changes nothing of it. */
+/** Only the first round belongs to the operation. Failed jobs that are redriven later do not change it. */
 const ROUND = 1;
 const KIND = 'bulk';
 
-/** The group of an operation as the service takes it. */
+/** Makes the group id of an operation, as the service expects it. */
 const refOf = ({ tenant, opId }: Pick<RoutedOperation, 'tenant' | 'opId'>): string =>
   tenant === '' ? opId : `${tenant}/${opId}`;
 
-/** Lets operations be bulk groups. */
+/** Hands commands over to bulk-action, as groups. */
 export class BulkBacking implements BackingAdapter {
   readonly kind = KIND;
   readonly #service: BulkBackingOptions['service'];
@@ -54,9 +54,9 @@ export class BulkBacking implements BackingAdapter {
   }
 
   /**
-   * Makes the group of an operation, with all its jobs, sealed. Repeated it goes on where it was, or changes nothing.
+   * Makes the sealed group of an operation with all its jobs. A repetition continues where the last one ended.
    * @param route - made by `bulk`.
-   * @throws MillraceError `HANDOVER_INVALID`, and what `submitBulk` throws; `QUEUE_FULL` and `BACKEND_UNAVAILABLE` are worth another try.
+   * @throws MillraceError `HANDOVER_INVALID`, and those of `submitBulk`, such as `QUEUE_FULL` and `BACKEND_UNAVAILABLE`.
    */
   async submit(envelope: Envelope, route: BackedRoute): Promise<Backing> {
     const { opId, tenant, traceparent, command } = envelope;
@@ -77,8 +77,9 @@ export class BulkBacking implements BackingAdapter {
   }
 
   /**
-   * Whether a group was refused because an earlier submission of the same operation has made it: a group that has ended forgets its jobs after a while,
-   * and by a newer release the same command may become another group. Nobody else names a group after an operation.
+   * Reports whether a group was rejected because an earlier submission of the operation has made it. A group that has ended
+   * forgets its jobs after a while, and a newer release may make another group of the same command. No other caller names
+   * a group after an operation.
    */
   async #isSubmitted(ref: string, error: unknown): Promise<boolean> {
     const isRefused =
@@ -88,7 +89,7 @@ export class BulkBacking implements BackingAdapter {
     if (!isRefused) return false;
     const { sealed, status } = await this.#service.getGroup(ref);
     if (sealed || hasEnded(status)) return true;
-    // An earlier submission broke off half-way, and this one cannot complete it: nothing must go on behind an operation that fails.
+    // This submission cannot complete an interrupted one. The operation fails, so its jobs must not run.
     await this.#service.cancelGroup(ref);
     return false;
   }
@@ -105,7 +106,7 @@ export class BulkBacking implements BackingAdapter {
         }
       }),
     );
-    // What could not be seen is left for the next look; that nothing could be seen somebody should know.
+    // Unread groups are checked again later. If none could be read, the caller logs why.
     if (looks.size === 0 && failures.length > 0) throw failures[0];
     return looks;
   }
@@ -129,10 +130,7 @@ export class BulkBacking implements BackingAdapter {
     }
   }
 
-  /**
-   * Tells of groups handed over here whose first round ends.
-   * @returns a function that ends it.
-   */
+  /** Subscribes to the ends of groups handed over here. Returns a function that unsubscribes. */
   onSettled(listener: EndListener): () => void {
     return this.#handedOver.listen(listener);
   }
@@ -141,7 +139,7 @@ export class BulkBacking implements BackingAdapter {
     if (round !== ROUND || (type !== 'group.completed' && type !== 'group.failed')) return;
     const opId = this.#handedOver.take(tenant === '' ? groupId : groupId.slice(tenant.length + 1), groupId);
     if (opId === undefined) return;
-    // Only a hint: what goes wrong here, the next look finds.
+    // Only a hint: after a failure the next check finds the end.
     this.#lookAt({ kind: KIND, ref: groupId })
       .then((look) => {
         if (look.kind === 'ended') this.#handedOver.tell(opId, look.outcome);

@@ -4,38 +4,39 @@ import type { HandOverContext } from '../handed-over.js';
 import type { Command } from '../model.js';
 import type { BackedRoute, RouteOptions } from '../routes.js';
 
-/** A job of an operation; its id is the same whenever the group is made again. */
+/** A job of an operation. Its id is the same whenever the group is made again. */
 export type BulkJob = JobInput & { readonly id: string };
 
-/** The group that a command becomes; its id, tenant and trace are the operation's. */
+/** The group of a command. Its id, tenant and trace are those of the operation. */
 export interface BulkGroup extends Omit<GroupInput, 'id' | 'tenant' | 'traceparent'> {
   readonly jobs: Iterable<BulkJob>;
 }
 
-/** Makes the group of a command. The same command must give the same group: it is called again after a crash. `P` is what it takes the payload for. */
+/**
+ * Makes the group of a command. It must return the same for the same command, because it is called again after a crash.
+ * `P` is the assumed type of the payload.
+ */
 export type ToGroup<P = unknown> = (
   command: Command<P>,
   context: HandOverContext,
 ) => BulkGroup | Promise<BulkGroup>;
 
-/** What a bulk route may ask for. `idempotent`: a group that is gone (an engine in memory after a restart) is made again. */
+/** Options of a bulk route. With `idempotent` a group that is gone (an engine in memory after a restart) is made again. */
 export type BulkOptions = RouteOptions;
 
-/** What stands behind the name of a bulk route. */
+/** The definition of a bulk route. */
 export interface BulkDefinition {
   readonly toGroup: ToGroup;
 }
 
-/**
- * A route whose commands become bulk groups. `bulk<Campaign>(…)` says what their payloads are; nothing checks that they are.
- */
+/** Makes a route whose commands become bulk groups. `bulk<Campaign>(…)` sets the assumed type of their payloads. */
 export function bulk<P = unknown>(toGroup: ToGroup<P>, options: BulkOptions = {}): BackedRoute {
   const definition: BulkDefinition = { toGroup: toGroup as ToGroup };
   return { kind: 'bulk', definition, options };
 }
 
 /**
- * Checks a route when it is set up.
+ * Validates a route.
  * @param route - made by `bulk`.
  * @throws MillraceError `ROUTE_INVALID`.
  */
@@ -48,8 +49,7 @@ export function checkBulkRoute(name: string, { definition }: BackedRoute): void 
 }
 
 /**
- * Refuses jobs by whose ids a repeated submission could not be recognised.
- * @returns all of them.
+ * Validates the ids of jobs, by which a repeated submission is recognised. Returns all jobs.
  * @throws MillraceError `HANDOVER_INVALID`.
  */
 export function checkedJobs(route: string, jobs: Iterable<BulkJob>): readonly BulkJob[] {

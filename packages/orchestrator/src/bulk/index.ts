@@ -1,5 +1,5 @@
 /**
- * Commands that become bulk groups: the operation ends with round 1 of its group, and its outcome is the group's result.
+ * Commands that become bulk groups. An operation ends with round 1 of its group, with the group's result as its outcome.
  *
  * @packageDocumentation
  */

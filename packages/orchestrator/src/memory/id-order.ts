@@ -1,22 +1,22 @@
 import type { OpId } from '../op-id.js';
 
-/** Fewer left-overs than this are never worth tidying. */
-const TIDY_FROM = 64;
+/** Length up to which deleted ids are never removed. */
+const TIDY_LENGTH = 64;
 
 /**
- * Ids in their order. Ids of version 7 arrive almost in order, so adding is at the end almost always; an id that leaves stays as a left-over until
- * half of the list are such.
+ * A sorted set of ids. Ids of version 7 arrive almost in order, so an id is nearly always added at the end. A deleted id
+ * stays in the list until half of the list is deleted.
  */
 export class IdOrder {
   #sorted: OpId[] = [];
   readonly #members = new Set<OpId>();
 
-  /** How many there are. */
+  /** Number of ids. */
   get size(): number {
     return this.#members.size;
   }
 
-  /** Adds an id; nothing when it is in. */
+  /** Adds an id. Does nothing if it is in the set. */
   add(opId: OpId): void {
     if (this.#members.has(opId)) return;
     this.#members.add(opId);
@@ -24,15 +24,15 @@ export class IdOrder {
     if (this.#sorted[place] !== opId) this.#sorted.splice(place, 0, opId);
   }
 
-  /** Takes an id out; nothing when it is not in. */
+  /** Removes an id. Does nothing if it is not in the set. */
   delete(opId: OpId): void {
     if (!this.#members.delete(opId)) return;
     const { length } = this.#sorted;
-    if (length > TIDY_FROM && length > 2 * this.#members.size)
+    if (length > TIDY_LENGTH && length > 2 * this.#members.size)
       this.#sorted = this.#sorted.filter((id) => this.#members.has(id));
   }
 
-  /** Ids from the first one behind `after` on, in their order. */
+  /** Yields the ids behind `after` in ascending order. */
   *ascending(after: OpId | undefined): Generator<OpId> {
     for (let place = after === undefined ? 0 : this.#firstFrom(after); place < this.#sorted.length; place++) {
       const opId = this.#sorted[place] as OpId;
@@ -40,7 +40,7 @@ export class IdOrder {
     }
   }
 
-  /** Ids from the last one in front of `before` on, backwards. */
+  /** Yields the ids before `before` in descending order. */
   *descending(before: OpId | undefined): Generator<OpId> {
     let place = before === undefined ? this.#sorted.length : this.#firstFrom(before);
     while (--place >= 0) {
@@ -49,7 +49,7 @@ export class IdOrder {
     }
   }
 
-  /** The place of the first id that is not lower. */
+  /** Returns the index of the first id that is not lower. */
   #firstFrom(opId: OpId): number {
     const last = this.#sorted.at(-1);
     if (last === undefined || last < opId) return this.#sorted.length;

@@ -11,7 +11,7 @@ import { toOutcomeText } from '../stored-json.js';
 import type { OperationTable } from './operation-table.js';
 import { settleAnswer } from './runs.js';
 
-/** Repairs of operations in memory. */
+/** The repairs of a memory store. */
 export class MemoryRepairs implements Repairs {
   readonly #table: OperationTable;
   readonly #clock: Clock;
@@ -99,7 +99,7 @@ export class MemoryRepairs implements Repairs {
     return pruned;
   }
 
-  /** Only for ids that an index of the table has just given. */
+  /** Returns the operation of an id that an index of the table has just returned. */
   #record(opId: OpId): OperationRecord {
     return this.#table.get(opId) as OperationRecord;
   }

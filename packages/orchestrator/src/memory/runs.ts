@@ -15,7 +15,7 @@ import { begin, claim, extendLease, isOwnedBy, isSameRequest, judgeKey } from '.
 import { settle, writtenSettlement } from '../rules/settle-operation.js';
 import type { OperationTable } from './operation-table.js';
 
-/** What a change of one operation answers. */
+/** Makes the answer of a change from the record before and after it. */
 export function settleAnswer(
   before: OperationRecord | undefined,
   after: OperationRecord | undefined,
@@ -25,7 +25,7 @@ export function settleAnswer(
   return { kind: 'refused', operation: before && toOperation(before) };
 }
 
-/** Runs of operations in memory. */
+/** The runs of a memory store. */
 export class MemoryRuns implements Runs {
   readonly #table: OperationTable;
   readonly #clock: Clock;

@@ -6,7 +6,7 @@ import { type OperationRecord, toOperation } from '../rules/operation-record.js'
 import { noteWait } from '../rules/own-operation.js';
 import { isMatch, type OperationTable } from './operation-table.js';
 
-/** Questions about operations in memory. */
+/** The views of a memory store. */
 export class MemoryViews implements Views {
   readonly #table: OperationTable;
   readonly #clock: Clock;

@@ -5,17 +5,14 @@ import type { OpId } from '../op-id.js';
 import type { Estimate } from '../operations.js';
 import type { Outcome } from '../outcome.js';
 
-/** The answer to a submit whose work ended inside the budget. */
+/** Makes the response to a submit whose work ended within the budget. */
 export const completedAnswer = (opId: OpId, outcome: Outcome): CompletedResponse => ({
   opId,
   status: outcome.type === 'Ok' ? 'COMPLETED' : 'FAILED',
   outcome,
 });
 
-/**
- * The answer to a submit whose work goes on.
- * @param estimate - when it will have ended.
- */
+/** Makes the response to a submit whose work continues. */
 export const acceptedAnswer = (opId: OpId, statusUrl: string, estimate: Estimate): AcceptedResponse => ({
   opId,
   status: 'IN_PROGRESS',
@@ -23,14 +20,14 @@ export const acceptedAnswer = (opId: OpId, statusUrl: string, estimate: Estimate
   estimatedCompletionTime: estimate.completionAt.toISOString(),
 });
 
-/** The answer to a cancellation. */
+/** Makes the response to a cancellation. */
 export const cancelAnswer = (operation: Operation): CancelResponse => ({
   cancelled:
     operation.outcome?.type === 'Fail' && ERRORS.is({ code: operation.outcome.errorCode }, 'CANCELLED'),
   operation: operationBody(operation),
 });
 
-/** An operation over HTTP. Who owns it stays here: names of machines are nobody else's business. */
+/** Makes the body of an operation. Leaves out its owner, because callers must not see names of machines. */
 export function operationBody(operation: Operation): OperationBody {
   const { opId, tenant, domain, eventType, bizKey, idemKey, state, attempts, attemptsMax, refusals } =
     operation;

@@ -6,23 +6,23 @@ import type { Operations, TenantScope } from '../operations.js';
 import { isTerminal } from '../states.js';
 import { operationBody } from './bodies.js';
 
-/** A comment every so often: proxies close connections that say nothing, usually after 60 s. */
+/** Interval of comments on a silent stream. Proxies close silent connections, usually after 60 s. */
 const KEEP_ALIVE_MS = 15_000;
 const KEEP_ALIVE = ': alive\n\n';
 
-/** A large event goes in pieces: whoever looks at the connection sees a slow client take them, and tells it from one that has stopped. */
+/** Large events are sent in pieces, so that a slow client can be told from one that has stopped reading. */
 const PIECE_BYTES = 65_536;
 
-/** What a stream of events works with. */
+/** Dependencies of an event stream. */
 export interface EventStreamEnvironment {
   readonly operations: Pick<Operations, 'changes'>;
   readonly clock: Clock;
 }
 
 /**
- * The events of an operation as text: `start`, each `change`, `end`. A slow client holds up only its own stream; one that is closed is forgotten.
- * @param options - whose; a signal that aborts when the client has gone.
- * @throws MillraceError `OPERATION_NOT_FOUND`, before there is a stream.
+ * Opens the events of an operation as text: `start`, each `change`, `end`. A slow client delays only its own stream.
+ * @param options - `signal` aborts when the client has disconnected.
+ * @throws MillraceError `OPERATION_NOT_FOUND`, before the stream begins.
  */
 export async function openEventStream(
   { operations, clock }: EventStreamEnvironment,
@@ -35,7 +35,7 @@ export async function openEventStream(
   const stream = Readable.from(first.done ? [] : piecesOf(eventTexts(first.value, changes, clock)), {
     objectMode: false,
   });
-  // Both: the signal ends a wait for the next change, without which a stream that is destroyed would not close before that comes.
+  // The signal also ends the wait for the next change. A destroyed stream would not close before that.
   const destroy = () => void stream.destroy();
   if (signal.aborted) destroy();
   else signal.addEventListener('abort', destroy, { once: true });

@@ -36,7 +36,7 @@ export class OperationsController {
     this.#host = host;
   }
 
-  /** `POST`: 200 with the outcome inside the budget, else 202 with the status URL. */
+  /** `POST`: 200 with the outcome within the budget, else 202 with the status URL. */
   async submit(
     body: unknown,
     request: HttpRequest,
@@ -72,7 +72,7 @@ export class OperationsController {
     return { items: items.map(operationBody), cursor: cursor ?? null };
   }
 
-  /** `GET :opId/status`: the operation; with `?wait=` when it has ended, or after that time. */
+  /** `GET :opId/status`: the operation. With `?wait=` after its end, or after that time. */
   async status(opId: string, query: unknown, request: HttpRequest, reply: HttpReply): Promise<OperationBody> {
     const scope = await this.#host.scopeOf(request);
     const waitMs = readWait(query);
@@ -91,7 +91,7 @@ export class OperationsController {
     const scope = await this.#host.scopeOf(request);
     const stream = await this.#host.openEvents(readOpId(opId), { ...scope, signal: goneSignal(reply) });
     reply.header('cache-control', 'no-cache, no-transform');
-    // Or nginx keeps events until its buffer is full.
+    // nginx would keep events until its buffer is full.
     reply.header('x-accel-buffering', 'no');
     return new StreamableFile(stream, { type: 'text/event-stream' });
   }
@@ -104,17 +104,17 @@ export class OperationsController {
 }
 
 /**
- * The controller at a path.
- * @param path - without a slash at its ends, such as `api/operations`.
+ * Makes the controller for a path.
+ * @param path - without slashes at its ends, such as `api/operations`.
  */
 export function operationsControllerAt(path: string): Type<OperationsController> {
-  // A class of its own for each: a path belongs to a class.
+  // A class of its own, because Nest keeps the path on the class.
   class OperationsControllerAtPath extends OperationsController {}
   Controller(path)(OperationsControllerAtPath);
   return OperationsControllerAtPath;
 }
 
-// Called by hand: this source compiles under either decorator system.
+// Called as functions: this source compiles under either decorator system.
 Inject(OrchestratorHost)(OperationsController, undefined, 0);
 UseFilters(ProblemFilter)(OperationsController);
 const { prototype } = OperationsController;

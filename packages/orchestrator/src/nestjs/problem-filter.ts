@@ -3,18 +3,18 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpStatus, Logger } f
 import { retryAfterSeconds } from '../rules/prefer.js';
 import { type HttpReply, type HttpRequest, pathOf, responseOf } from './http.js';
 
-/** What says "later": these always have a Retry-After. */
+/** Statuses that always have a Retry-After. */
 const LATER: readonly number[] = [429, 503];
 const RETRY_AFTER_MS = 1_000;
 
 const log = new Logger('Orchestrator');
 
 /**
- * Answers every error as RFC 9457 problem+json: ours as they are, HTTP exceptions of Nest and of what stands below it by their status, anything
- * else as `INTERNAL` without a word of what it was. May be used for a whole application: `app.useGlobalFilters(new ProblemFilter())`.
+ * Answers every error as RFC 9457 problem+json: errors of Millrace by their code, HTTP errors of Nest, Fastify and Express
+ * by their status, all others as `INTERNAL` without details. Can serve a whole application:
+ * `app.useGlobalFilters(new ProblemFilter())`.
  */
 export class ProblemFilter implements ExceptionFilter {
-  /** @param error - what was thrown. */
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const request = http.getRequest<HttpRequest>();
@@ -37,11 +37,11 @@ export class ProblemFilter implements ExceptionFilter {
 
 Catch()(ProblemFilter);
 
-/** An error that HTTP itself knows, in the shape of ours; undefined for all others, and for those that say no more than 500. */
+/** Returns an HTTP error in the shape of a MillraceError. undefined for all others and for a plain 500. */
 function httpError(error: unknown): object | undefined {
   try {
     const { getStatus, statusCode, code, expose, message } = error as Record<string, unknown>;
-    // Of Nest; or of Fastify and Express, about a request that they could not read.
+    // Fastify and Express throw `isBelow` for requests that they cannot read.
     const isNest = typeof getStatus === 'function';
     const isBelow = expose === true || (typeof code === 'string' && code.startsWith('FST_'));
     if (!isNest && !isBelow) return undefined;
@@ -54,7 +54,7 @@ function httpError(error: unknown): object | undefined {
   }
 }
 
-/** Node's error of a request whose connection was closed before its body was complete. */
+/** Reports whether the client closed the connection before its body was complete. */
 function isCallerGone(error: unknown, reply: HttpReply): boolean {
   try {
     return responseOf(reply).destroyed && (error as { code?: unknown }).code === 'ECONNRESET';

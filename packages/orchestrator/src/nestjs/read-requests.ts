@@ -13,18 +13,18 @@ import { OpId } from '../op-id.js';
 import type { OperationPageRequest, TenantScope } from '../operations.js';
 import { secondsToMs } from '../rules/prefer.js';
 
-/** What a submit asks for. */
+/** A parsed submit. */
 export interface SubmitInput {
   readonly command: CommandInput;
   readonly timeBudgetMs: number | undefined;
 }
 
-/** Longest wait of a long poll: below the time that proxies allow a request, usually 60 s. */
+/** Longest wait of a long poll, below the limit of proxies, which is usually 60 s. */
 const LONG_POLL_MAX_MS = 30_000;
 
 /**
- * Reads a command.
- * @throws MillraceError `COMMAND_INVALID`: each field, in `details.errors`.
+ * Parses a command.
+ * @throws MillraceError `COMMAND_INVALID` with each field in `details.errors`.
  */
 export function readSubmit(body: unknown, key: string | undefined): SubmitInput {
   const { success, data, error } = SubmitRequest.safeParse(body);
@@ -37,13 +37,12 @@ export function readSubmit(body: unknown, key: string | undefined): SubmitInput 
     });
   if (!success || complaints.length > 0) throw refusal('COMMAND_INVALID', complaints);
   const { timeBudgetMs, ...command } = data;
-  // One from the header is checked with the command.
+  // A key from the header is checked with the command.
   return { command: key === undefined ? command : { ...command, idemKey: key }, timeBudgetMs };
 }
 
 /**
- * Reads the query of a status.
- * @returns how long to wait for the end.
+ * Parses the query of a status. Returns the time to wait for the end.
  * @throws MillraceError `REQUEST_INVALID`.
  */
 export function readWait(query: unknown): number {
@@ -52,7 +51,7 @@ export function readWait(query: unknown): number {
 }
 
 /**
- * Reads the query of a list.
+ * Parses the query of a list.
  * @throws MillraceError `REQUEST_INVALID`, also for another tenant than the caller's.
  */
 export function readList(
@@ -69,7 +68,7 @@ export function readList(
 }
 
 /**
- * Reads the id in a path. One that cannot be an id has no operation.
+ * Parses the id in a path. An invalid id has no operation.
  * @throws MillraceError `OPERATION_NOT_FOUND`.
  */
 export function readOpId(text: string): OpId {
@@ -80,7 +79,7 @@ export function readOpId(text: string): OpId {
   }
 }
 
-/** The trace context of a request; one that is not well formed is ignored, as its specification wants. */
+/** Returns the trace context of a request. Ignores an invalid one, as its specification says. */
 export const readTraceparent = (header: string | undefined): string | undefined =>
   traceIdOf(header) === undefined ? undefined : header;
 

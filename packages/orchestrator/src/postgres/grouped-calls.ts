@@ -1,15 +1,15 @@
 import { MillraceError } from '@millrace/foundation';
 import { ERRORS as DATABASE_ERRORS } from '@millrace/postgres';
 
-/** What goes out together. */
+/** Options of grouped calls. */
 export interface GroupedCallsOptions<Item, Answer> {
-  /** For messages. */
+  /** Name of the calls, for errors. */
   readonly operation: string;
-  /** Sends items in one statement; gives their answers in the same order. May be called again with the same items. */
+  /** Sends items in one statement. Returns their answers in the same order. May be called again with the same items. */
   send(items: readonly Item[]): Promise<readonly Answer[]>;
-  /** Items with the same key never go out together. */
+  /** Items with the same key are never in one group. */
   keyOf(item: Item): string;
-  /** About how large an item is. */
+  /** Approximate size of an item. */
   bytesOf(item: Item): number;
 }
 
@@ -20,25 +20,25 @@ interface Call<Item, Answer> {
   isGone: boolean;
 }
 
-/** A call that is waited for, and may be given up. */
+/** A call in progress. */
 export interface PendingCall<Answer> {
   readonly answer: Promise<Answer>;
-  /** Nobody waits for it any more: unless it is on its way already, it is not sent. */
+  /** Removes the call from the queue if it is not sent yet. */
   giveUp(): void;
 }
 
-/** More in one statement gain nothing, and make all of them wait for the slowest. */
+/** More items in a statement gain nothing, and all of them wait for the slowest. */
 const ITEMS_MAX = 100;
-/** A statement of this size is sent in the time of a round trip; a larger one delays whoever shares it. */
+/** A statement of this size is sent in the time of a round trip. A larger one delays its other items. */
 const BYTES_MAX = 4 * 1024 * 1024;
-/** One is being written while the next one travels; more only compete for the same rows and the same log. */
+/** One is written while the next one travels. More would only compete for the same rows and the same log. */
 const STATEMENTS_MAX = 2;
-/** Some ten seconds of work: what comes on top would time out anyhow. */
+/** About ten seconds of work. Further calls would time out anyhow. */
 const WAITING_MAX = 10_000;
 
 /**
- * Sends calls in groups: those of the same turn, and those that come while others are on their way. A statement for a hundred operations costs little
- * more than one for a single one. What PostgreSQL refuses for one item is told to that one alone.
+ * Sends calls in groups: those of the same turn and those that arrive while others are in progress. A statement for a
+ * hundred operations costs little more than one for a single one. An error of one item reaches only that item.
  */
 export class GroupedCalls<Item, Answer> {
   readonly #options: GroupedCallsOptions<Item, Answer>;
@@ -51,12 +51,12 @@ export class GroupedCalls<Item, Answer> {
     this.#options = options;
   }
 
-  /** Has a call sent with the next group. */
+  /** Sends a call with the next group. */
   add(item: Item): PendingCall<Answer> {
     const { promise, resolve, reject } = withResolvers<Answer>();
     const call: Call<Item, Answer> = { item, resolve, reject, isGone: false };
     if (this.#waiting.length >= WAITING_MAX) {
-      reject(this.#unavailable(`${WAITING_MAX} calls are waiting already`));
+      reject(this.#unavailable(`${WAITING_MAX} calls wait already`));
     } else {
       this.#waiting.push(call);
       this.#setFlush();
@@ -69,7 +69,7 @@ export class GroupedCalls<Item, Answer> {
     };
   }
 
-  /** Waits until everything has been sent and answered. With a database that is away it gives up what has not been sent: a shutdown must end. */
+  /** Waits for the replies of all calls. Rejects unsent ones if the database is unavailable, because a shutdown must end. */
   async drain(): Promise<void> {
     this.#isDraining = true;
     while (this.#waiting.length > 0 || this.#underWay.size > 0) {
@@ -85,7 +85,7 @@ export class GroupedCalls<Item, Answer> {
   #setFlush(): void {
     if (this.#isFlushSet || this.#underWay.size >= STATEMENTS_MAX) return;
     this.#isFlushSet = true;
-    // After all that has arrived in this turn.
+    // After all calls of this turn.
     setImmediate(() => {
       this.#isFlushSet = false;
       this.#flush();
@@ -137,7 +137,7 @@ export class GroupedCalls<Item, Answer> {
       const isPassing = error instanceof MillraceError && error.retryable;
       if (group.length === 1 || isPassing) for (const { reject } of group) reject(error);
       if (isPassing && this.#isDraining) for (const { reject } of this.#waiting.splice(0)) reject(error);
-      // One that PostgreSQL refuses must not take the others with it.
+      // An item that PostgreSQL rejects must not fail the others.
       if (group.length > 1 && !isPassing) for (const call of group) await this.#send([call]);
     }
   }

@@ -1,5 +1,5 @@
 /**
- * Operations in PostgreSQL, on a server or embedded (PGlite): the store and its tables.
+ * The store for operations in PostgreSQL, on a server or embedded (PGlite), and its migrations.
  *
  * @packageDocumentation
  */

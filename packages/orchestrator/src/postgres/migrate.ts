@@ -1,14 +1,14 @@
 import { type Database, migrate, requireMigrated } from '@millrace/postgres';
 
-/** Which schema holds the tables of an orchestrator. */
+/** Options of the migration of an orchestrator's tables. */
 export interface MigrateOrchestratorOptions {
-  /** `millrace` unless given. */
+  /** Schema of the tables (`millrace`). */
   readonly schema?: string | undefined;
-  /** How long one file may take, the wait for another instance included; 10 minutes unless given. */
+  /** Longest time of one file, including the wait for another instance (10 minutes). */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The schema unless another one is given. */
+/** Default schema of the tables. */
 export const DEFAULT_SCHEMA = 'millrace';
 
 const migration = ({ schema = DEFAULT_SCHEMA, timeoutMs }: MigrateOrchestratorOptions) => ({
@@ -19,9 +19,9 @@ const migration = ({ schema = DEFAULT_SCHEMA, timeoutMs }: MigrateOrchestratorOp
 });
 
 /**
- * Makes the tables of an orchestrator, or brings them up to date. Any number of instances may call it at once.
+ * Makes or updates the tables of an orchestrator. Any number of instances may call it at the same time.
  * @returns the names of the files that this call applied.
- * @throws MillraceError those of `migrate` of `@millrace/postgres`.
+ * @throws MillraceError of `migrate` of `@millrace/postgres`.
  */
 export function migrateOrchestrator(
   database: Database,
@@ -31,8 +31,8 @@ export function migrateOrchestrator(
 }
 
 /**
- * Checks that the tables are what this release expects, without changing anything.
- * @throws MillraceError `SCHEMA_OUTDATED`, `SCHEMA_NEWER` and the others of `requireMigrated` of `@millrace/postgres`.
+ * Checks that the tables are those of this release. Changes nothing.
+ * @throws MillraceError `SCHEMA_OUTDATED`, `SCHEMA_NEWER` and others of `requireMigrated` of `@millrace/postgres`.
  */
 export function requireOrchestratorMigrated(
   database: Database,

@@ -3,24 +3,24 @@ import { type Database, Notifier, notificationChannel } from '@millrace/postgres
 import { OpId } from '../op-id.js';
 import type { Notices } from '../ports.js';
 
-/** Notices between instances, by NOTIFY. */
+/** Notices between instances by NOTIFY. */
 export class PostgresNotices implements Notices {
   readonly #notifier: Notifier;
   readonly #logger: Logger;
   readonly #listeners = new Set<(opId: OpId) => void>();
 
-  /** @param logger - told when one could not be sent. */
+  /** @param logger - logs notices that could not be sent. */
   constructor(database: Database, schema: string, logger: Logger) {
     this.#notifier = new Notifier(database, notificationChannel('orchestrator', schema), logger);
     this.#logger = logger;
   }
 
-  /** Begins to hear. */
+  /** Starts to listen. */
   start(): void {
     this.#notifier.start((hint) => this.#hear(hint));
   }
 
-  /** Ends the hearing. */
+  /** Stops to listen. */
   stop(): Promise<void> {
     return this.#notifier.stop();
   }
@@ -30,7 +30,7 @@ export class PostgresNotices implements Notices {
   }
 
   hear(listener: (opId: OpId) => void): () => void {
-    // A wrapper of its own for every call: the same function may listen twice.
+    // A function of its own for each call, because one listener may be given twice.
     const own = (opId: OpId) => listener(opId);
     this.#listeners.add(own);
     return () => this.#listeners.delete(own);
@@ -41,7 +41,7 @@ export class PostgresNotices implements Notices {
     try {
       opId = OpId.of(hint);
     } catch {
-      this.#logger.debug({ hint }, 'A notice that names no operation was passed over');
+      this.#logger.debug({ hint }, 'Notice without an operation ignored');
       return;
     }
     for (const listener of [...this.#listeners]) listener(opId);

@@ -23,7 +23,7 @@ type CancelRow = OperationRow & {
   readonly waited: boolean;
 };
 
-/** Repairs of operations in PostgreSQL. */
+/** The repairs of a PostgreSQL store. */
 export class PostgresRepairs implements Repairs {
   readonly #calls: StatementCalls;
 

@@ -4,7 +4,7 @@ import type { SettleAnswer } from '../ports.js';
 import { type ShownRecord, toOperation, toOwned } from '../rules/operation-record.js';
 import type { OperationState } from '../states.js';
 
-/** A row of operation_row. */
+/** A row of `operation_row`. */
 export interface OperationRow {
   readonly op_id: OpId;
   readonly tenant: string;
@@ -39,10 +39,10 @@ export interface OperationRow {
   readonly ended_at: Date | null;
 }
 
-/** The row of an operation that may not be there: then every column is null. */
+/** The row of an operation that may not exist. All columns are null then. */
 export type MaybeRow = OperationRow | { readonly op_id: null };
 
-/** What a step answers of one operation. */
+/** The reply of a change of one operation. */
 export type SettledRow = MaybeRow & { readonly settled: boolean; readonly waited: boolean };
 
 const ms = (date: Date | null): number | undefined => date?.getTime();
@@ -85,23 +85,17 @@ function toShown(row: OperationRow): ShownRecord {
   };
 }
 
-/** An operation as people see it. */
+/** Makes the public view of an operation. */
 export const rowToOperation = (row: OperationRow): Operation => toOperation(toShown(row));
 
-/**
- * An operation as its new owner gets it.
- * @param row - of `claim`.
- */
+/** Makes the view of a claimed operation for its new owner. */
 export const rowToOwned = (row: OperationRow & { readonly payload: string }): OwnedOperation =>
   toOwned({ ...toShown(row), payloadText: row.payload });
 
-/** Whether there is an operation in a row. */
+/** Reports whether a row has an operation. */
 export const isThere = (row: MaybeRow | undefined): row is OperationRow => typeof row?.op_id === 'string';
 
-/**
- * What a step answers.
- * @param row - of the statement; undefined when it gave none.
- */
+/** Makes the answer of a change from the row of its statement, if there is one. */
 export function toSettleAnswer(row: SettledRow | undefined): SettleAnswer {
   const operation = isThere(row) ? rowToOperation(row) : undefined;
   if (operation && row?.settled) return { kind: 'settled', operation, waited: row.waited };

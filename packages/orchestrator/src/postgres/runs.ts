@@ -33,10 +33,10 @@ type AcceptRow = MaybeRow & {
   readonly answer: 'accepted' | 'known' | 'conflict' | 'again';
 };
 
-/** About what a row needs besides its texts. */
+/** Approximate size of a row without its texts. */
 const ROW_BYTES = 500;
 
-/** Runs of operations in PostgreSQL. */
+/** The runs of a PostgreSQL store. */
 export class PostgresRuns implements Runs {
   readonly #calls: StatementCalls;
   readonly #clock: Clock;
@@ -44,7 +44,7 @@ export class PostgresRuns implements Runs {
   readonly #begins: GroupedCalls<RunRef, undefined>;
   readonly #settles: GroupedCalls<Writing, SettleAnswer>;
 
-  /** @param clock - for the longest waits of callers; times of operations come from PostgreSQL. */
+  /** @param clock - limits the waits of callers. Times of operations come from PostgreSQL. */
   constructor(calls: StatementCalls, clock: Clock) {
     this.#calls = calls;
     this.#clock = clock;
@@ -96,13 +96,13 @@ export class PostgresRuns implements Runs {
   }
 
   async claim({ owner, leaseMs, limit, routes }: ClaimRequest): Promise<readonly OwnedOperation[]> {
-    // Sent again with the same name after a lost reply, it gets what the first one took.
+    // Repeated with the same name after a lost reply, it returns the operations of the first claim.
     const params = [owner, leaseMs, limit, routes && [...new Set(routes)], randomUUID()];
     const rows = await this.#calls.rows<OperationRow & { payload: string }>('claim', params);
     return rows.map(rowToOwned);
   }
 
-  /** Waits until everything has been sent and answered. */
+  /** Waits for the replies of all calls. */
   async drain(): Promise<void> {
     await Promise.all([this.#accepts.drain(), this.#begins.drain(), this.#settles.drain()]);
   }
@@ -113,7 +113,7 @@ export class PostgresRuns implements Runs {
 
   #accepted(item: Acceptance, row: AcceptRow): AcceptAnswer | Promise<AcceptAnswer> {
     if (row.answer === 'accepted') return { kind: 'accepted', token: FIRST_TOKEN };
-    // Who had the key was deleted between two looks: the key is free now.
+    // The operation that had the key was deleted between two reads, so the key is free now.
     if (row.answer === 'again') return this.#accept(item);
     if (row.answer === 'known' && isThere(row)) return { kind: 'known', operation: rowToOperation(row) };
     return { kind: 'conflict', opId: row.op_id ?? item.given.envelope.opId };
@@ -172,7 +172,7 @@ export class PostgresRuns implements Runs {
 const inOrder = <R extends { readonly ix: number }>(rows: readonly R[]): readonly R[] =>
   rows.toSorted((one, other) => one.ix - other.ix);
 
-/** The columns of a settlement; each kind has its own. */
+/** The columns of a settlement. Each kind has its own. */
 function settlementParts(settlement: Settlement) {
   const none = {
     state: undefined,

@@ -18,18 +18,18 @@ import { PostgresRuns } from './runs.js';
 import { StatementCalls, Statements } from './statement-calls.js';
 import { PostgresViews } from './views.js';
 
-/** What a PostgreSQL store works with. */
+/** Options of a PostgreSQL store. `database` is required. */
 export interface PostgresOperationStoreOptions {
-  /** A server or an embedded one; started and stopped by whoever made it. */
+  /** A server or an embedded database. Its owner starts and stops it. */
   readonly database: Database;
-  /** The schema of its tables (`millrace`); see `migrateOrchestrator`. */
+  /** Schema of the tables (`millrace`). `migrateOrchestrator` makes them. */
   readonly schema?: string | undefined;
   readonly logger?: Logger | undefined;
-  /** For the longest waits of callers; times of operations come from PostgreSQL. */
+  /** Clock that limits the waits of callers (the machine's). Times of operations come from PostgreSQL. */
   readonly clock?: Clock | undefined;
 }
 
-/** The options with every default filled in. */
+/** The complete options of a PostgreSQL store. */
 interface ResolvedPostgresOperationStoreOptions {
   readonly database: Database;
   readonly schema: string;
@@ -37,7 +37,7 @@ interface ResolvedPostgresOperationStoreOptions {
   readonly clock: Clock;
 }
 
-/** What a PostgreSQL store does unless told otherwise. */
+/** Defaults of a PostgreSQL store. */
 export const POSTGRES_OPERATION_STORE_DEFAULTS = Object.freeze({
   schema: DEFAULT_SCHEMA,
   logger: silentLogger,
@@ -58,7 +58,7 @@ const SPEC: OptionSpec<ResolvedPostgresOperationStoreOptions> = {
   ],
 };
 
-/** Keeps operations in PostgreSQL, on a server or embedded. Any number of instances may work on the same tables. */
+/** Stores operations in PostgreSQL, on a server or embedded. Any number of instances can share the tables. */
 export class PostgresOperationStore implements OperationStore {
   readonly runs: Runs;
   readonly repairs: Repairs;
@@ -89,14 +89,14 @@ export class PostgresOperationStore implements OperationStore {
   }
 
   /**
-   * Checks the tables and begins to hear notices. The database is not started: whoever made it does that.
+   * Checks the tables and starts to listen for notices. Does not start the database, which its owner does.
    * @throws MillraceError `SCHEMA_OUTDATED`, `SCHEMA_NEWER`, `BACKEND_UNAVAILABLE`, `SERVICE_STOPPED`.
    */
   start(): Promise<void> {
     return this.#lifecycle.start();
   }
 
-  /** Waits for what is on its way, and hears no more notices. */
+  /** Waits for calls in progress and stops to listen for notices. */
   stop(): Promise<void> {
     return this.#lifecycle.stop();
   }

@@ -17,7 +17,7 @@ interface CountsRow extends OpenCountsRow {
   readonly dead_letters: number;
 }
 
-/** Questions about operations in PostgreSQL. */
+/** The views of a PostgreSQL store. */
 export class PostgresViews implements Views {
   readonly #calls: StatementCalls;
 
@@ -39,7 +39,7 @@ export class PostgresViews implements Views {
     const { tenant, domain, eventType, bizKey, state, deadLetter } = filter;
     const before = cursor === undefined ? undefined : OpId.of(cursor);
     const verb = state !== undefined && !isTerminal(state) ? 'list-open' : 'list';
-    // One more than asked for tells whether there is another page.
+    // One operation more shows whether there is another page.
     const params = [tenant, domain, eventType, bizKey, state, deadLetter === true, before, limit + 1];
     const rows = await this.#calls.rows<OperationRow>(verb, params, { prepared: false });
     const items = rows.slice(0, limit).map(rowToOperation);
@@ -47,7 +47,7 @@ export class PostgresViews implements Views {
   }
 
   async counts(): Promise<OperationCounts> {
-    // As openCounts, whose walk is a part of this one.
+    // Not prepared, for the reason at openCounts.
     const [row] = await this.#calls.rows<CountsRow>('counts', [], { prepared: false });
     const { pending, in_progress, completed, failed, dead_letters, oldest_due_ms } = row as CountsRow;
     return {
@@ -58,7 +58,7 @@ export class PostgresViews implements Views {
   }
 
   async openCounts(): Promise<OpenCounts> {
-    // A plan made while there were few would read all that have ended since, for as long as its connection lives.
+    // A plan made for few operations would read all ended ones, as long as its connection lives.
     const [row] = await this.#calls.rows<OpenCountsRow>('open-counts', [], { prepared: false });
     const { pending, in_progress, oldest_due_ms } = row as OpenCountsRow;
     return { byState: { PENDING: pending, IN_PROGRESS: in_progress }, oldestDueMs: oldest_due_ms };

@@ -1,21 +1,21 @@
 /**
- * The circuit breaker of one route, as values: who asks and who reports is elsewhere.
+ * The circuit breaker of one route, as immutable values.
  *
  * ```
  *              failures / calls ≥ failureRate,
  *              of at least callsMin calls within windowMs
  *   ┌────────┐ ────────────────────────────────▶ ┌──────┐
- *   │ closed │                                   │ open │ lets nothing through
+ *   │ closed │                                   │ open │ rejects all calls
  *   └────────┘                                   └──────┘
  *       ▲                                          │  ▲
- *       │               openMs have passed         │  │ one of them failed
+ *       │               openMs have passed         │  │ one probe failed
  *       │                                          ▼  │
- *       │  all of `probes` calls went well    ┌───────────┐
- *       └──────────────────────────────────── │ half-open │ lets `probes` calls through
+ *       │  all of `probes` calls succeeded    ┌───────────┐
+ *       └──────────────────────────────────── │ half-open │ admits `probes` calls
  *                                             └───────────┘
  * ```
- * Every change begins a new `epoch`. What was let through in an earlier one says nothing of the present, so its result is
- * ignored: a call that hung through an outage must not open a circuit that has just closed.
+ * Each change begins a new `epoch`. Results of calls from an earlier one are ignored: a call that hung through an outage
+ * must not open a circuit that has just closed.
  */
 export type Circuit =
   | { readonly kind: 'closed'; readonly epoch: number; readonly window: readonly WindowPart[] }
@@ -23,56 +23,53 @@ export type Circuit =
   | {
       readonly kind: 'half-open';
       readonly epoch: number;
-      /** Calls that were let through and have not ended. */
+      /** Number of admitted calls that have not ended. */
       readonly probing: number;
-      /** Calls that went well. */
+      /** Number of calls that succeeded. */
       readonly passed: number;
     };
 
 /** The calls of a part of the window. */
 interface WindowPart {
-  /** The number of the part since time began. */
+  /** Number of the part, counted from time 0. */
   readonly part: number;
   readonly calls: number;
   readonly failures: number;
 }
 
-/** When a circuit opens and closes. */
+/** The conditions under which a circuit opens and closes. */
 export interface CircuitLimits {
-  /** Share of failed calls that opens it, above 0 and at most 1. */
+  /** Share of failed calls that opens the circuit, above 0 and at most 1. */
   readonly failureRate: number;
-  /** Calls that ended longer ago are forgotten. */
+  /** Age at which ended calls are dropped. */
   readonly windowMs: number;
-  /** With fewer calls in the window it does not open. */
+  /** Minimum number of calls in the window to open the circuit. */
   readonly callsMin: number;
-  /** How long it stays open. */
+  /** Time for which the circuit stays open. */
   readonly openMs: number;
-  /** How many calls have to go well until it closes again. */
+  /** Number of calls that must succeed to close the circuit. */
   readonly probes: number;
 }
 
 /**
- * The window moves in tenths of its length: memory and time of a report do not depend on the number of calls, and what
- * is forgotten is between 90 and 100 % of the window old.
+ * The window moves in tenths of its length, so memory and time of a report do not depend on the number of calls. Dropped
+ * calls are between 90 and 100 % of the window old.
  */
 export const WINDOW_PARTS = 10;
 
-/** A circuit that has seen nothing. */
+/** The circuit before the first call. */
 export const NEW_CIRCUIT: Circuit = Object.freeze({ kind: 'closed', epoch: 0, window: Object.freeze([]) });
 
 /**
- * What time has made of a circuit.
- * @param nowMs - the present, on a clock that never goes back.
+ * Returns the circuit at a time: an open one becomes half open.
+ * @param nowMs - on a monotonic clock.
  */
 export function circuitAt(circuit: Circuit, nowMs: number): Circuit {
   if (circuit.kind !== 'open' || nowMs < circuit.untilMs) return circuit;
   return { kind: 'half-open', epoch: circuit.epoch + 1, probing: 0, passed: 0 };
 }
 
-/**
- * Lets a call through, if the circuit does.
- * @returns the circuit with that call; undefined when it lets none through.
- */
+/** Admits a call. Returns the circuit with that call, or undefined if the circuit rejects it. */
 export function letThrough(circuit: Circuit, { probes }: CircuitLimits): Circuit | undefined {
   if (circuit.kind === 'closed') return circuit;
   if (circuit.kind === 'open' || circuit.probing + circuit.passed >= probes) return undefined;
@@ -80,8 +77,8 @@ export function letThrough(circuit: Circuit, { probes }: CircuitLimits): Circuit
 }
 
 /**
- * Takes a call back that was let through and has shown nothing: another may probe instead.
- * @param epoch - when the call was let through.
+ * Removes an admitted call without a result, so that another one may probe instead.
+ * @param epoch - of the circuit that admitted the call.
  */
 export function takeBack(circuit: Circuit, epoch: number): Circuit {
   if (circuit.kind !== 'half-open' || circuit.epoch !== epoch) return circuit;
@@ -89,8 +86,8 @@ export function takeBack(circuit: Circuit, epoch: number): Circuit {
 }
 
 /**
- * What a call that was let through makes of the circuit.
- * @param call - when it was let through, how it ended, and when.
+ * Counts the end of an admitted call.
+ * @param call - the epoch of its admission, its result and the time of its end.
  */
 export function reportCall(
   circuit: Circuit,
@@ -109,7 +106,7 @@ export function reportCall(
   return { ...circuit, probing: circuit.probing - 1, passed };
 }
 
-/** The window with one call more, without the parts that have left it. */
+/** Adds a call to the window and drops its old parts. */
 function counted(
   window: readonly WindowPart[],
   { windowMs }: CircuitLimits,
@@ -134,6 +131,6 @@ function isTooMuch(window: readonly WindowPart[], { failureRate, callsMin }: Cir
     calls += part.calls;
     failures += part.failures;
   }
-  // Divided, not multiplied: 3 of 30 is exactly the number that 0.1 is read as.
+  // A division, because 7 / 25 is exactly the floating-point 0.28, but 0.28 * 25 is more than 7.
   return calls >= callsMin && failures / calls >= failureRate;
 }

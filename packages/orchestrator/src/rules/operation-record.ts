@@ -4,10 +4,10 @@ import type { OperationState } from '../states.js';
 import { fromOutcomeText, fromStoredJson, toStoredJson } from '../stored-json.js';
 
 /**
- * All that a store knows of an operation. Times are milliseconds of the store's clock.
+ * A stored operation. Times are milliseconds of the store's clock.
  *
- * One that has not ended is in exactly one place: owned (`leaseUntil`), waiting for a try (`dueAt`), backed (`backing`), or left to
- * the Finalizer (`ahead` and none of these).
+ * An operation that has not ended is in exactly one place: owned (`leaseUntil`), waiting for an attempt (`dueAt`), backed
+ * (`backing`), or left to the Finalizer (`ahead` and none of these).
  */
 export interface OperationRecord {
   readonly opId: OpId;
@@ -22,25 +22,25 @@ export interface OperationRecord {
   readonly traits: RouteTraits;
   readonly state: OperationState;
   readonly outcomeText: string | undefined;
-  /** Cancelled: the outcome stands, whatever else comes. Before the end it is written ahead, and the backing has to be told. */
+  /** True if it is cancelled: its outcome stands. Before the end the backing has to be cancelled. */
   readonly ahead: boolean;
   readonly attempts: number;
   readonly refusals: number;
   readonly owner: string | undefined;
-  /** Of the latest owner; the next one has a higher one. */
+  /** Token of the latest owner. The next owner has a higher one. */
   readonly token: number;
-  /** Since when, so that a clock that was set back is noticed; and until when. */
+  /** Start of the lease. One in the future shows that the clock was set back. */
   readonly leaseFrom: number | undefined;
   readonly leaseUntil: number | undefined;
   readonly dueFrom: number | undefined;
   readonly dueAt: number | undefined;
   readonly backing: Backing | undefined;
-  /** Somebody waits for news until then. */
+  /** Time until which another instance waits for it. */
   readonly waitedUntil: number | undefined;
-  /** Whether its idempotency key leads to it. */
+  /** True if its idempotency key belongs to it. */
   readonly keyed: boolean;
   readonly deadLetter: boolean;
-  /** The latest settlement, see `settlementMark`. */
+  /** `settlementMark` of the latest settlement. */
   readonly settledAs: string | undefined;
   readonly acceptedAt: number;
   readonly startedAt: number | undefined;
@@ -51,7 +51,7 @@ export interface OperationRecord {
 /** The token of the instance that accepts an operation. */
 export const FIRST_TOKEN = 1;
 
-/** Nobody owns it, and it waits for nothing. */
+/** No owner and no wait. */
 export const NO_PLACE = Object.freeze({
   owner: undefined,
   leaseFrom: undefined,
@@ -60,7 +60,7 @@ export const NO_PLACE = Object.freeze({
   dueAt: undefined,
 });
 
-/** A new operation: PENDING, and owned. */
+/** Makes the record of a new operation: PENDING and owned. */
 export function newRecord(
   { envelope, traits, bodyHash, owner, leaseMs }: NewOperation,
   now: number,
@@ -99,12 +99,12 @@ export function newRecord(
   };
 }
 
-/** What is shown of an operation, and all that is needed for it. */
+/** The fields that the public view of an operation needs. */
 export type ShownRecord = Omit<OperationRecord, 'payloadText' | 'bodyHash' | 'settledAs'>;
 
 const toDate = (ms: number | undefined): Date | undefined => (ms === undefined ? undefined : new Date(ms));
 
-/** An operation as people see it. */
+/** Makes the public view of an operation. */
 export function toOperation(record: ShownRecord): Operation {
   return {
     opId: record.opId,
@@ -130,7 +130,7 @@ export function toOperation(record: ShownRecord): Operation {
   };
 }
 
-/** An operation as its new owner gets it. */
+/** Makes the view of an operation for its new owner. */
 export function toOwned(record: ShownRecord & Pick<OperationRecord, 'payloadText'>): OwnedOperation {
   const { opId, tenant, traceparent, domain, eventType, bizKey, idemKey, traits, token, attempts, refusals } =
     record;
@@ -151,6 +151,6 @@ export function toOwned(record: ShownRecord & Pick<OperationRecord, 'payloadText
   };
 }
 
-/** Whether somebody waits for news of an operation. */
+/** Reports whether another instance waits for an operation. */
 export const isWaited = ({ waitedUntil }: Pick<OperationRecord, 'waitedUntil'>, now: number): boolean =>
   waitedUntil !== undefined && waitedUntil > now;

@@ -1,17 +1,14 @@
 import type { NewOperation } from '../model.js';
 import { NO_PLACE, type OperationRecord } from './operation-record.js';
 
-/**
- * Whether an instance owns an operation.
- * @param record - if there is one.
- */
+/** Reports whether an operation exists and belongs to the owner with this token. */
 export const isOwnedBy = (record: OperationRecord | undefined, token: number): record is OperationRecord =>
   record !== undefined &&
   record.endedAt === undefined &&
   record.owner !== undefined &&
   record.token === token;
 
-/** Whether an operation was made by this very request, whose answer was lost. */
+/** Reports whether an operation was made by this request, which was repeated after a lost reply. */
 export function isSameRequest(record: OperationRecord, { envelope, bodyHash }: NewOperation): boolean {
   const { domain, eventType, bizKey, idemKey } = envelope.command;
   return (
@@ -24,12 +21,12 @@ export function isSameRequest(record: OperationRecord, { envelope, bodyHash }: N
   );
 }
 
-/** What an idempotency key means for a new operation. */
+/** The effect of an idempotency key on a new operation. */
 export type KeyVerdict = 'known' | 'conflict' | 'expired';
 
 /**
- * What to do about a key that has an operation.
- * @returns `expired`: the key is old and its operation has ended, so the new one gets it.
+ * Decides about a key that belongs to an operation.
+ * @returns `expired` if the key is old and its operation has ended. The new operation gets the key then.
  */
 export function judgeKey(
   holder: Pick<OperationRecord, 'acceptedAt' | 'endedAt' | 'bodyHash'>,
@@ -40,25 +37,18 @@ export function judgeKey(
   return holder.bodyHash === given.bodyHash ? 'known' : 'conflict';
 }
 
-/**
- * A try begins.
- * @param record - owned by who asks.
- * @returns the record as it becomes; the same when it had begun before.
- */
+/** Begins an attempt. Returns the same record if one had begun before. */
 export const begin = (record: OperationRecord, now: number): OperationRecord =>
   record.state === 'PENDING' ? { ...record, state: 'IN_PROGRESS', startedAt: now, updatedAt: now } : record;
 
-/**
- * The owner is alive.
- * @param record - owned by who asks.
- */
+/** Extends the lease of the owner. */
 export const extendLease = (record: OperationRecord, leaseMs: number, now: number): OperationRecord => ({
   ...record,
   leaseFrom: now,
   leaseUntil: now + leaseMs,
 });
 
-/** Somebody takes an operation that was due. */
+/** Gives a due operation to a new owner. */
 export const claim = (
   record: OperationRecord,
   { owner, leaseMs }: { readonly owner: string; readonly leaseMs: number },
@@ -74,16 +64,16 @@ export const claim = (
   updatedAt: now,
 });
 
-/** Somebody waits for news; an operation that has ended has none. */
+/** Notes that another instance waits for an operation. Returns an ended one unchanged. */
 export const noteWait = (record: OperationRecord, waitMs: number, now: number): OperationRecord =>
   record.endedAt !== undefined
     ? record
     : { ...record, waitedUntil: Math.max(record.waitedUntil ?? 0, now + waitMs) };
 
 /**
- * Brings a lease or a wait back that began in the future: the clock was set back, and without this nobody could have the operation until it
- * has caught up. Each lasts as long as it was meant to, from now on.
- * @returns undefined when there is nothing to bring back.
+ * Moves a lease or a wait that began in the future to now, with its full length. The clock was set back then, and the
+ * operation would be blocked until the clock has caught up.
+ * @returns undefined if nothing began in the future.
  */
 export function clampTimes(record: OperationRecord, now: number): OperationRecord | undefined {
   const { leaseFrom, leaseUntil, dueFrom, dueAt } = record;

@@ -1,30 +1,27 @@
-/** What a caller prefers (RFC 7240), as far as it is understood here. */
+/** The known preferences of a caller (RFC 7240). */
 export interface Preferences {
   /** Longest wait for an outcome, in milliseconds. */
   readonly waitMs: number | undefined;
-  /** Would rather have the status URL than wait. */
+  /** True if the caller prefers the status URL to a wait. */
   readonly respondAsync: boolean;
 }
 
-/** What a preference comes to. */
+/** The effect of a preference. */
 export interface AppliedPreference {
-  /** The time budget; undefined when nothing was preferred. */
+  /** The time budget. undefined without a preference. */
   readonly budgetMs: number | undefined;
-  /** For the header Preference-Applied, given how the request was answered; undefined when nothing was applied. */
+  /** Returns the header Preference-Applied for a kind of response. undefined if nothing was applied. */
   applied(answer: 'outcome' | 'status-url'): string | undefined;
 }
 
-/** More than any caller needs; the rest is not read. */
+/** Longer than any caller needs. The rest is not read. */
 const HEADER_LENGTH_MAX = 1_000;
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const WORD = `(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*")`;
 const PREFERENCE = new RegExp(`^(${TOKEN})(?:\\s*=\\s*(${WORD})?)?\\s*(?:;|$)`);
 
-/**
- * Reads the header Prefer. What is not understood is ignored, as the RFC wants; of a preference that is given twice the first counts.
- * @param header - its value; undefined when there is none.
- */
+/** Parses the header Prefer. As the RFC says, ignores unknown preferences and takes the first of two with one name. */
 export function parsePrefer(header: string | undefined): Preferences {
   const given = new Map<string, string>();
   for (const part of splitOutsideQuotes((header ?? '').slice(0, HEADER_LENGTH_MAX))) {
@@ -33,17 +30,17 @@ export function parsePrefer(header: string | undefined): Preferences {
   }
   return {
     waitMs: secondsToMs(given.get('wait')),
-    // With a value it would be another preference than the one the RFC defines.
+    // With a value it is another preference than that of the RFC.
     respondAsync: given.get('respond-async') === '',
   };
 }
 
-/** Fits a preference into what is allowed. */
+/** Keeps a preference within the allowed range. */
 export function applyPreference(
   { waitMs, respondAsync }: Preferences,
   { minMs, maxMs }: { readonly minMs: number; readonly maxMs: number },
 ): AppliedPreference {
-  // No wait at all is not offered: work that is quick needs no status URL, whatever was preferred.
+  // The minimum is not 0: quick work needs no status URL, whatever the caller prefers.
   const wantedMs = waitMs ?? (respondAsync ? minMs : undefined);
   const budgetMs = wantedMs === undefined ? undefined : Math.min(maxMs, Math.max(minMs, wantedMs));
   return {
@@ -58,19 +55,13 @@ export function applyPreference(
   };
 }
 
-/**
- * Reads a number of seconds, such as `30` or `0.5`.
- * @returns milliseconds; undefined when it is no such number.
- */
+/** Parses a number of seconds, such as `30` or `0.5`. Returns milliseconds, or undefined for other text. */
 export function secondsToMs(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{1,15}(\.\d{1,15})?$/.test(text)) return undefined;
   return Number(text) * 1000;
 }
 
-/**
- * For the header Retry-After: whole seconds, at least one, so that nobody comes back at once.
- * @param ms - when to come back.
- */
+/** Writes the header Retry-After: whole seconds, at least 1, so that no caller returns at once. */
 export const retryAfterSeconds = (ms: number): string => String(Math.max(1, Math.ceil(ms / 1000)));
 
 const splitOutsideQuotes = (text: string): readonly string[] =>

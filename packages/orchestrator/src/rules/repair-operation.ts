@@ -8,20 +8,19 @@ import { CANCELLED, end, type WrittenEnding, waiting } from './settle-operation.
 const lostText = (why: string): string =>
   toOutcomeText(Outcome.fail('OPERATION_LOST', ERRORS.create('OPERATION_LOST', { why }).message));
 
-/** What is written for operations whose owner died and that must not run again. */
+/** Outcomes of operations whose owner died and that must not run again. */
 export const LOST_TEXTS = Object.freeze({
   atMostOnce: lostText('its route says onLost: fail'),
   spent: lostText('its tries are spent'),
 });
 
-/** Whether other work stands, or may stand, behind an operation. */
+/** Reports whether an operation has a backing, or may have one. */
 const isBackable = ({ backing, traits }: OperationRecord): boolean =>
   backing !== undefined || traits.kind !== 'inline';
 
 /**
- * Ends an operation whose backing has ended. The backing may be quicker than the step that notes it, so the kind of route is enough.
- * @param record - if there is one.
- * @returns the record as it becomes; the same when this very end was written before; undefined when it is refused.
+ * Ends an operation whose backing has ended. The kind of its route is enough, because a backing may end before it is stored.
+ * @returns the new record, the same one if this end is already written, or undefined if it is rejected.
  */
 export function endBacked(
   record: OperationRecord | undefined,
@@ -35,9 +34,8 @@ export function endBacked(
 }
 
 /**
- * The work behind an operation is gone: it waits for another try.
- * @param record - if there is one.
- * @returns undefined when nothing stands behind it, or it is to end as cancelled anyhow.
+ * Lets an operation whose backing is gone wait for another attempt.
+ * @returns undefined if it has no backing or is cancelled.
  */
 export function dropBacking(record: OperationRecord | undefined, now: number): OperationRecord | undefined {
   if (record?.backing === undefined || record.endedAt !== undefined || record.ahead) return undefined;
@@ -45,9 +43,9 @@ export function dropBacking(record: OperationRecord | undefined, now: number): O
 }
 
 /**
- * Cancels an operation: ends it, or writes the outcome ahead where a backing has to be told first.
- * @param outcomeText - `CANCELLED`.
- * @returns the record as it becomes; the same when it was cancelled before; undefined when it had ended in another way.
+ * Cancels an operation: ends it, or writes the outcome ahead if a backing has to be cancelled first.
+ * @param outcomeText - of `CANCELLED`.
+ * @returns the new record, the same one if it was cancelled before, or undefined if it had ended with another outcome.
  */
 export function cancel(
   record: OperationRecord,
@@ -58,14 +56,13 @@ export function cancel(
   if (record.endedAt !== undefined) return undefined;
   const cancelled: OperationRecord = { ...record, ahead: true, outcomeText, updatedAt: now };
   if (!isBackable(record)) return end(cancelled, { ...CANCELLED, outcomeText }, now);
-  // Nobody is to try it again. Its owner, if it has one, may be handing it over right now, and keeps it until it knows.
+  // No further attempt. An owner may be handing it over now and keeps it until that has ended.
   return { ...cancelled, dueFrom: undefined, dueAt: undefined };
 }
 
 /**
- * Makes an outcome that was written ahead final. Not while somebody owns the operation: the work behind it may begin after it was told to end.
- * @param record - if there is one.
- * @returns the record as it becomes; the same when it was final before; undefined when it is refused.
+ * Ends an operation with its outcome written ahead. Not while it has an owner, whose work may begin after it was cancelled.
+ * @returns the new record, the same one if it was final before, or undefined if it is rejected.
  */
 export function finalize(record: OperationRecord | undefined, now: number): OperationRecord | undefined {
   if (!record?.ahead) return undefined;
@@ -76,14 +73,13 @@ export function finalize(record: OperationRecord | undefined, now: number): Oper
 }
 
 /**
- * Frees an operation of an owner whose lease has ended: it waits for another try, or fails where it must not have one.
- * @param record - owned.
+ * Releases an operation whose lease expired. It waits for another attempt, or fails if it must not have one.
  */
 export function reap(record: OperationRecord, now: number): OperationRecord {
   const { ahead, traits, attempts } = record;
   const lost = (outcomeText: string) => end(record, { state: 'FAILED', outcomeText, deadLetter: true }, now);
   if (!ahead && traits.onLost === 'fail') return lost(LOST_TEXTS.atMostOnce);
   if (!ahead && attempts >= traits.attemptsMax) return lost(LOST_TEXTS.spent);
-  // Its try is counted, so it has begun, whether its owner still wrote that or not.
+  // Its attempt is counted, so it has begun, even if its owner did not write that any more.
   return waiting({ ...begin(record, now), ...NO_PLACE, updatedAt: now }, 0, now);
 }

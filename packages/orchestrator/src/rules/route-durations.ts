@@ -1,25 +1,19 @@
-/** Durations of the last operations that ended, from which the next are foretold. */
+/** Number of ended operations from which the duration of the next is estimated. */
 const KEPT = 64;
 const QUANTILE = 0.9;
 
-/** What is known of one route. */
+/** The latest durations of a route. */
 export interface RouteDurations {
   readonly recent: readonly number[];
 }
 
-/**
- * Adds a duration; the oldest is forgotten.
- * @param known - what was known; undefined for a route seen for the first time.
- */
+/** Adds a duration and drops the oldest. */
 export const withDuration = (known: RouteDurations | undefined, durationMs: number): RouteDurations => ({
   recent: [...(known?.recent ?? []), durationMs].slice(-KEPT),
 });
 
-/**
- * How long an operation of this route will take in all, most likely.
- * @param known - undefined: nothing.
- */
-export function foretellMs(known: RouteDurations | undefined, unknownMs: number): number {
+/** Estimates the duration of an operation, from its acceptance to its end. */
+export function estimatedMs(known: RouteDurations | undefined, unknownMs: number): number {
   if (!known || known.recent.length === 0) return unknownMs;
   const sorted = [...known.recent].sort((one, other) => one - other);
   return sorted[Math.ceil(QUANTILE * sorted.length) - 1] ?? unknownMs;

@@ -6,7 +6,7 @@ import { TRY_DEFAULTS } from '../../src/options.js';
 import { Outcome } from '../../src/outcome.js';
 import { PreparedRoute } from '../../src/prepared-route.js';
 import { fitOutcome, judgeOutcome, outcomeOfError } from '../../src/rules/outcomes.js';
-import { foretellMs, type RouteDurations, withDuration } from '../../src/rules/route-durations.js';
+import { estimatedMs, type RouteDurations, withDuration } from '../../src/rules/route-durations.js';
 
 const RETRY = Outcome.retry({ reason: 'LATER', attemptCount: 2, nextRetryAfterMs: 70 });
 
@@ -83,10 +83,10 @@ describe('what comes of a try', () => {
   });
 
   it('orchestrator FR-5: durations are foretold by the slow ones of the last 64', () => {
-    expect(foretellMs(undefined, 777)).toBe(777);
+    expect(estimatedMs(undefined, 777)).toBe(777);
     let known: RouteDurations | undefined;
     for (let duration = 1; duration <= 1_000; duration++) known = withDuration(known, duration);
     expect(known?.recent).toHaveLength(64);
-    expect(foretellMs(known, 777)).toBe(994);
+    expect(estimatedMs(known, 777)).toBe(994);
   });
 });
