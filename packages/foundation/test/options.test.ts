@@ -99,9 +99,10 @@ describe('resolveOptions', () => {
     ['congetsion', "did you mean 'congestion'?"],
     ['congestion.backof', "did you mean 'congestion.backoffMs'?"],
     ['congestion.floor.zebra', 'known: rate'],
-    ...['zebra', 'x', '__proto__', 'constructor'].map(
-      (key) => [key, 'known: leaseMs, renewEveryMs'] as const,
-    ),
+    ...['zebra', 'x', '__proto__', 'constructor'].map((key): [string, string] => [
+      key,
+      'known: leaseMs, renewEveryMs',
+    ]),
   ])('names the nearest known key, or all, in the error for %s', (key, hint) => {
     const given = key.split('.').reduceRight<unknown>((value, name) => ({ [name]: value }), 5);
     expect(() => resolve(given)).toThrow(`Engine: there is no option '${key}'; ${hint}`);

@@ -9,14 +9,14 @@ const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.u
 export const serveProgram = path('../dist/serve.js');
 export const fixture = (name: string) => path(`fixtures/${name}`);
 
-/** Child programs run from the build; a build with nothing to do takes a third of a second. */
+/** Builds the test kit, because child programs run from the build. A build without changes takes 0.3 s. */
 export function buildDist(): void {
   execFileSync(path('../../../node_modules/.bin/tsc'), ['-b', path('../tsconfig.build.json')], {
     stdio: 'inherit',
   });
 }
 
-/** Starts a Node program and gives it with the first line it prints, parsed. */
+/** Starts a Node program and returns it with the first line that it prints, parsed. */
 export async function startProgram<T>(
   program: string,
   ...args: string[]
@@ -26,7 +26,7 @@ export async function startProgram<T>(
   const firstLine = once(createInterface(child.stdout), 'line') as Promise<[string]>;
   const answer = await Promise.race([firstLine, ended]);
   if (!Array.isArray(answer)) {
-    throw new Error(`${program} ${args} ended with ${answer} before it said anything`);
+    throw new Error(`${program} ${args} ended with ${answer} before it printed a line`);
   }
   return { child: { process: child, ended }, said: JSON.parse(answer[0]) as T };
 }
@@ -37,7 +37,7 @@ export interface Child {
   readonly ended: Promise<string | number>;
 }
 
-/** The processes that work in a folder: a server and all it forked. */
+/** The processes that work in a folder: a server and its children. */
 export function processesIn(folder: string): number[] {
   return listProcesses()
     .filter(({ pid, state }) => state !== 'Z' && workingDirectory(pid)?.startsWith(folder))

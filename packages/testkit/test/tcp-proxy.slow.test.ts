@@ -162,84 +162,68 @@ describe('cutAfterRequest', () => {
 });
 
 describe('a TCP proxy before any server', () => {
-  async function withServer(onConnection: (socket: Socket) => void, use: (proxy: TcpProxy) => Promise<void>) {
+  async function proxyBefore(onConnection: (socket: Socket) => void): Promise<TcpProxy> {
     const target = createServer({ allowHalfOpen: true }, onConnection).listen(0, '127.0.0.1');
     await once(target, 'listening');
-    const { port } = target.address() as AddressInfo;
-    const proxy = await startTcpProxy({ targetHost: '127.0.0.1', targetPort: port });
-    await use(proxy);
-    await proxy.close();
-    target.close();
-    await once(target, 'close');
+    target.unref();
+    return startTcpProxy({ targetHost: '127.0.0.1', targetPort: (target.address() as AddressInfo).port });
   }
 
   it('carries more than its buffers hold, both ways, past a slow reader', async () => {
+    await using proxy = await proxyBefore((socket) => socket.pipe(socket));
     const piece = randomBytes(1_000_000);
     const pieces = Array.from({ length: 64 }, () => piece);
-    await withServer(
-      (socket) => socket.pipe(socket),
-      async (proxy) => {
-        const client = connect({ port: proxy.port, host: '127.0.0.1', allowHalfOpen: true });
-        for (const each of pieces) client.write(each);
-        client.end();
-        // Nothing reads yet: the buffers fill up one after the other, the client's own last.
-        const backlogs: number[] = [];
-        const standsStill = () => {
-          backlogs.unshift(client.writableLength);
-          return backlogs[0] === backlogs[1];
-        };
-        await until(standsStill, { what: 'a standstill', intervalMs: 100 });
-        expect(backlogs[0]).toBeGreaterThan(0);
-        expect((await buffer(client)).equals(Buffer.concat(pieces))).toBe(true);
-      },
-    );
+    const client = connect({ port: proxy.port, host: '127.0.0.1', allowHalfOpen: true });
+    for (const each of pieces) client.write(each);
+    client.end();
+    // Nothing reads yet: the buffers fill up one after the other, the client's own last.
+    const backlogs: number[] = [];
+    const standsStill = () => {
+      backlogs.unshift(client.writableLength);
+      return backlogs[0] === backlogs[1];
+    };
+    await until(standsStill, { what: 'a standstill', intervalMs: 100 });
+    expect(backlogs[0]).toBeGreaterThan(0);
+    expect((await buffer(client)).equals(Buffer.concat(pieces))).toBe(true);
   });
 
   it('cuts after the chosen request is executed, not after the reply to an earlier one', async () => {
     let executed = false;
-    await withServer(
-      (socket) => {
-        let asked = '';
-        socket.on('data', async (chunk) => {
-          asked += chunk;
-          if (asked !== 'earlier, chosen') return;
-          socket.write('reply to earlier');
-          await delay(50); // The execution of the chosen one.
-          executed = true;
-          socket.end('reply to chosen');
-        });
-      },
-      async (proxy) => {
-        const { socket, closed, received } = await rawClient(proxy);
-        const happened = proxy.cutAfterRequest((chunk) => chunk.includes('chosen'));
-        socket.write('earlier, ');
-        socket.write('chosen');
-        await happened;
-        expect(executed).toBe(true);
-        await closed;
-        expect(received()).toBe('');
-      },
-    );
+    await using proxy = await proxyBefore((socket) => {
+      let asked = '';
+      socket.on('data', async (chunk) => {
+        asked += chunk;
+        if (asked !== 'earlier, chosen') return;
+        socket.write('reply to earlier');
+        await delay(50); // The execution of the chosen one.
+        executed = true;
+        socket.end('reply to chosen');
+      });
+    });
+    const { socket, closed, received } = await rawClient(proxy);
+    const happened = proxy.cutAfterRequest((chunk) => chunk.includes('chosen'));
+    socket.write('earlier, ');
+    socket.write('chosen');
+    await happened;
+    expect(executed).toBe(true);
+    await closed;
+    expect(received()).toBe('');
   });
 
   it('passes on an end in one direction and keeps the other open', async () => {
-    await withServer(
-      (socket) => {
-        let bytes = 0;
-        socket.on('data', (chunk) => {
-          bytes += chunk.length;
-        });
-        socket.on('end', () => socket.end(`got ${bytes} bytes and the end`));
-      },
-      async (proxy) => {
-        const client = connect({ port: proxy.port, host: '127.0.0.1', allowHalfOpen: true });
-        client.end('request');
-        expect((await buffer(client)).toString()).toBe('got 7 bytes and the end');
-      },
-    );
+    await using proxy = await proxyBefore((socket) => {
+      let bytes = 0;
+      socket.on('data', (chunk) => {
+        bytes += chunk.length;
+      });
+      socket.on('end', () => socket.end(`got ${bytes} bytes and the end`));
+    });
+    const client = connect({ port: proxy.port, host: '127.0.0.1', allowHalfOpen: true });
+    client.end('request');
+    expect((await buffer(client)).toString()).toBe('got 7 bytes and the end');
   });
 
-  it('passes on a server that is not there', async () => {
+  it('closes a connection that the server refuses', async () => {
     const proxy = await startTcpProxy({ targetHost: '127.0.0.1', targetPort: 1 });
     await (await rawClient(proxy)).closed;
     await Promise.all([proxy.close(), proxy.close()]);
