@@ -81,6 +81,10 @@ export function endsConnection(error: unknown): boolean {
   return kindOf(error) === 'connection' || isSqlError(error, '25006');
 }
 
+/** Makes the error of a call that is refused inside a transaction. */
+export const reentrant = (call: string, consequence: string, instead: string): MillraceError =>
+  ERRORS.create('TX_REENTRANT', { call, consequence, instead });
+
 /** Makes the error of every call after `stop`. */
 export const stoppedError = (): MillraceError =>
   FOUNDATION_ERRORS.create('SERVICE_STOPPED', { service: 'The database' });

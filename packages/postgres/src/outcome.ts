@@ -2,8 +2,11 @@ import { type Clock, sleep } from '@millrace/foundation';
 import type { Queryable } from './database.js';
 import { isSqlError } from './failure.js';
 
+/** The status that PostgreSQL reports for a transaction number, null for one that it has forgotten. */
+type Status = 'committed' | 'aborted' | 'in progress' | null;
+
 /** The fate of a transaction. `unknown`: PostgreSQL has forgotten it, or may mean another transaction. */
-export type TransactionOutcome = 'committed' | 'aborted' | 'in progress' | 'unknown';
+export type TransactionOutcome = NonNullable<Status> | 'unknown';
 
 /**
  * Identifies the life of the server. It stays the same over a clean restart and changes after a crash or on a standby: exactly then PostgreSQL
@@ -20,10 +23,7 @@ export const SERVER_LIFE =
  * reached the disk.
  * @param isSameLife - true if the server has lived on, clean restarts included, since it gave the number out.
  */
-export function judgeOutcome(
-  status: Exclude<TransactionOutcome, 'unknown'> | null,
-  isSameLife: boolean,
-): TransactionOutcome {
+export function judgeOutcome(status: Status, isSameLife: boolean): TransactionOutcome {
   if (status === null) return 'unknown';
   if (isSameLife) return status;
   return status === 'committed' ? 'unknown' : 'aborted';
@@ -38,10 +38,8 @@ export function judgeOutcome(
 export async function transactionOutcome(database: Queryable, xid: string): Promise<TransactionOutcome> {
   const [number, life] = xid.split('@');
   try {
-    const { rows } = await database.query<{
-      status: Exclude<TransactionOutcome, 'unknown'> | null;
-      life: string;
-    }>(`SELECT pg_xact_status($1::xid8) AS status, ${SERVER_LIFE} AS life`, [number]);
+    const sql = `SELECT pg_xact_status($1::xid8) AS status, ${SERVER_LIFE} AS life`;
+    const { rows } = await database.query<{ status: Status; life: string }>(sql, [number]);
     return judgeOutcome(rows[0]?.status ?? null, rows[0]?.life === life);
   } catch (error) {
     // A number from the future: this server has never given it out.
@@ -70,10 +68,8 @@ export async function settleOutcome(
       const outcome = await transactionOutcome(database, xid);
       if (outcome === 'unknown') return undefined;
       if (outcome !== 'in progress') return outcome;
-      await database.query(
-        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_xid = $1::xid8::xid',
-        [number],
-      );
+      const sql = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_xid = $1::xid8::xid';
+      await database.query(sql, [number]);
     } catch {
       // PostgreSQL is away again. COMMIT_UNKNOWN carries the lost reply as its cause.
     }

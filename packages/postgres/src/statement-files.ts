@@ -35,15 +35,12 @@ export interface StatementFilesOptions {
 export class StatementFiles {
   readonly #options: StatementFilesOptions;
   readonly #schema: string;
-  readonly #suffix: string;
   #statements: ReadonlyMap<string, Statement> | undefined;
 
   /** @throws MillraceError `IDENTIFIER_INVALID`. */
   constructor(options: StatementFilesOptions) {
-    const { part, schema } = options;
     this.#options = options;
-    this.#schema = quoteIdentifier(schema);
-    this.#suffix = createHash('sha256').update(`${part} ${schema}`).digest('hex').slice(0, 8);
+    this.#schema = quoteIdentifier(options.schema);
   }
 
   /**
@@ -58,7 +55,8 @@ export class StatementFiles {
   }
 
   #read(): ReadonlyMap<string, Statement> {
-    const { folder, part } = this.#options;
+    const { folder, part, schema } = this.#options;
+    const suffix = createHash('sha256').update(`${part} ${schema}`).digest('hex').slice(0, 8);
     const statements = new Map<string, Statement>();
     for (const file of readdirSync(folder).filter((entry) => /^\D.*\.sql$/.test(entry))) {
       const text = readFileSync(new URL(file, folder), 'utf8');
@@ -67,7 +65,7 @@ export class StatementFiles {
         if (body === '') throw this.#invalid(name, 'it has no SQL');
         if (statements.has(name)) throw this.#invalid(name, 'there are two of this name');
         const sql = `/* ${part} ${name} */ ${body.replaceAll('{schema}', () => this.#schema)}`;
-        statements.set(name, { sql, name: `${name}-${this.#suffix}` });
+        statements.set(name, { sql, name: `${name}-${suffix}` });
       }
     }
     return statements;

@@ -2,7 +2,7 @@ import { backoffMs, sleep, withJitter } from '@millrace/foundation';
 import type { QueryOptions, QueryResult, Row, TransactionOptions, Tx } from './database.js';
 import { resultOf, type Session, type SessionResult, type TransactionHost } from './driver.js';
 import { ERRORS } from './errors.js';
-import { endsConnection, isConflict, isSqlError, toDatabaseError } from './failure.js';
+import { endsConnection, isConflict, isSqlError, reentrant, toDatabaseError } from './failure.js';
 import { SERVER_LIFE } from './outcome.js';
 import { encodeParameters, type SqlParameter } from './values.js';
 
@@ -33,13 +33,8 @@ export async function runTransaction<T>(
       return await runOnce(host, fn, { ...options, timeoutMs }, deadline);
     } catch (error) {
       if (attempt > retries || !isConflict(error)) throw error;
-      const longestMs = backoffMs({
-        strategy: 'exponential',
-        attempt,
-        baseMs: RETRY_BASE_MS,
-        maxMs: timeoutMs,
-      });
-      const pauseMs = withJitter(longestMs, RETRY_JITTER, rng.next());
+      const backoff = { strategy: 'exponential', attempt, baseMs: RETRY_BASE_MS, maxMs: timeoutMs } as const;
+      const pauseMs = withJitter(backoffMs(backoff), RETRY_JITTER, rng.next());
       if (clock.monotonicMs() + pauseMs >= deadline || !(await sleep(clock, pauseMs, signal))) throw error;
     }
   }
@@ -99,10 +94,11 @@ class Transaction {
   #rejectClosed: (reason: unknown) => void = () => {};
   #state: 'OPEN' | 'COMMITTING' | 'ENDED' = 'OPEN';
   #closedBy: { readonly reason: unknown } | undefined;
-  #xid: string | undefined;
+  xid: string | undefined;
   /** The first statement that failed since the start or the last savepoint that was rolled back. */
   #failure: unknown;
-  #savepoints = 0;
+  /** Number of savepoints so far, for their names. */
+  savepoints = 0;
   #begun: Promise<void> = Promise.resolve();
 
   constructor(host: TransactionHost, session: Session, options: TransactionOptions) {
@@ -121,10 +117,6 @@ class Transaction {
     this.#abort ??= new AbortController();
     if (this.#closedBy) this.#abort.abort(this.#closedBy.reason);
     return this.#abort.signal;
-  }
-
-  get xid(): string | undefined {
-    return this.#xid;
   }
 
   /** Begins in one round trip, which also returns the xid for the lookup of a lost COMMIT. If it fails, statements sent behind it fail too. */
@@ -153,7 +145,7 @@ class Transaction {
     if (readOnly) return;
     const row = results.at(-1)?.rows[0] as { number: string; life?: string };
     this.#session.serverLife ??= row.life;
-    this.#xid = `${row.number}@${this.#session.serverLife}`;
+    this.xid = `${row.number}@${this.#session.serverLife}`;
   }
 
   /** Waits for `work`, but no longer than the transaction is open. */
@@ -183,11 +175,6 @@ class Transaction {
 
   async script(sql: string): Promise<SessionResult[]> {
     return this.#watched(this.#session.script(sql));
-  }
-
-  nextSavepoint(): string {
-    this.#savepoints++;
-    return `millrace_${this.#savepoints}`;
   }
 
   /** Forgets a failure inside a savepoint that was rolled back: it has not broken the transaction. */
@@ -254,11 +241,11 @@ class Transaction {
 
   async #afterLostCommit(cause: unknown): Promise<void> {
     this.#session.discard();
-    if (this.#xid === undefined) return; // Read-only: nothing to commit.
-    const outcome = await this.#host.settle(this.#xid);
+    if (this.xid === undefined) return; // Read-only: nothing to commit.
+    const outcome = await this.#host.settle(this.xid);
     if (outcome === 'committed') return;
     if (outcome === 'aborted') throw toDatabaseError(cause, 'COMMIT');
-    throw ERRORS.create('COMMIT_UNKNOWN', { xid: this.#xid }, { cause });
+    throw ERRORS.create('COMMIT_UNKNOWN', { xid: this.xid }, { cause });
   }
 
   /** Reports whether an error only says that an earlier statement failed, whose error the function swallowed. */
@@ -323,14 +310,8 @@ class Scope implements Tx {
     options: Pick<QueryOptions, 'name'> = {},
   ): Promise<QueryResult<R> | undefined> {
     this.#requireUsable('tx.commitWith');
-    if (this.#isPart) {
-      const consequence = 'commit what it is only a part of';
-      throw ERRORS.create('TX_REENTRANT', {
-        call: 'tx.commitWith',
-        consequence,
-        instead: 'the tx of the outermost function',
-      });
-    }
+    const consequence = 'commit what it is only a part of';
+    if (this.#isPart) throw reentrant('tx.commitWith', consequence, 'the tx of the outermost function');
     const result = await this.#transaction.commitWith(sql, encodeParameters(params), options);
     return result && resultOf(result);
   }
@@ -343,7 +324,7 @@ class Scope implements Tx {
   async transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
     this.#requireUsable('tx.transaction');
     const transaction = this.#transaction;
-    const savepoint = transaction.nextSavepoint();
+    const savepoint = `millrace_${++transaction.savepoints}`;
     const inner = new Scope(transaction, true);
     this.#inner = inner;
     try {
@@ -374,8 +355,7 @@ class Scope implements Tx {
 
   #requireUsable(call: string): void {
     if (this.#endedBecause !== undefined) throw ERRORS.create('TX_CLOSED', { reason: this.#endedBecause });
-    if (!this.#inner) return;
     const consequence = 'be rolled back with a part it does not belong to';
-    throw ERRORS.create('TX_REENTRANT', { call, consequence, instead: 'the tx of the innermost function' });
+    if (this.#inner) throw reentrant(call, consequence, 'the tx of the innermost function');
   }
 }

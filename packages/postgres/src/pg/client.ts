@@ -58,10 +58,8 @@ export function clientConfig(
 const escaped = (value: string) => value.replace(/[\\\s]/g, '\\$&');
 
 /** Returns the pause after the given number of failed attempts to connect in a row. */
-export function reconnectPauseMs(
-  { reconnectMaxMs: maxMs, rng }: ResolvedPgDatabaseOptions,
-  attempt: number,
-): number {
+export function reconnectPauseMs(options: ResolvedPgDatabaseOptions, attempt: number): number {
+  const { reconnectMaxMs: maxMs, rng } = options;
   const longestMs = backoffMs({ strategy: 'exponential', attempt, baseMs: FIRST_RETRY_MS, maxMs });
   return withJitter(longestMs, -0.5, rng.next());
 }

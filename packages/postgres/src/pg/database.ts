@@ -108,9 +108,8 @@ export class PgDatabase extends Lifecycle implements Database {
     try {
       if (isLong) {
         const limit = String(Math.ceil(leftMs()));
-        await session.run("SELECT set_config('statement_timeout', $1, false)", [limit], {
-          timeoutMs: leftMs(),
-        });
+        const sql = "SELECT set_config('statement_timeout', $1, false)";
+        await session.run(sql, [limit], { timeoutMs: leftMs() });
       }
       return await session.run(sql, values, { timeoutMs: leftMs(), signal, name });
     } finally {
@@ -120,12 +119,9 @@ export class PgDatabase extends Lifecycle implements Database {
   }
 
   async #requireVersion(): Promise<void> {
-    const { rows } = await this.query<{ version: string }>(
-      "SELECT current_setting('server_version_num') AS version",
-      [],
-      { repeatable: true },
-    );
-    const version = Number(rows[0]?.version);
+    const sql = "SELECT current_setting('server_version_num')::int AS version";
+    const { rows } = await this.query<{ version: number }>(sql, [], { repeatable: true });
+    const version = rows[0]?.version ?? 0;
     if (version < OLDEST_VERSION)
       throw ERRORS.create('DATABASE_VERSION_UNSUPPORTED', { found: version / 10_000 });
   }

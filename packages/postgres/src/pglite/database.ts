@@ -6,7 +6,7 @@ import { ChannelHandlers } from '../channel-handlers.js';
 import type { Database, QueryResult, Row, SingleQueryOptions, TransactionOptions, Tx } from '../database.js';
 import { resultOf, type TransactionHost } from '../driver.js';
 import { ERRORS } from '../errors.js';
-import { stoppedError, toDatabaseError } from '../failure.js';
+import { reentrant, stoppedError, toDatabaseError } from '../failure.js';
 import { runTransaction } from '../transaction.js';
 import { encodeParameters, quoteIdentifier, type SqlParameter } from '../values.js';
 import { DirectoryLock } from './lock.js';
@@ -124,8 +124,7 @@ export class PgliteDatabase extends Lifecycle implements Database {
   }
 
   #requireOutside(call: string): void {
-    if (!this.#inside.getStore()?.open) return;
-    throw ERRORS.create('TX_REENTRANT', { call, consequence: 'wait for itself', instead: 'tx' });
+    if (this.#inside.getStore()?.open) throw reentrant(call, 'wait for itself', 'tx');
   }
 
   async #open(): Promise<void> {

@@ -75,14 +75,11 @@ export class SessionQueue {
     this.#isTaken = true;
     this.#isSlow = false;
     this.#isWarned = false;
-    this.#cancelWatch = clock.setTimer(
-      slowTransactionMs,
-      () => {
-        this.#isSlow = true;
-        this.#warn();
-      },
-      { unref: true },
-    );
+    const onSlow = () => {
+      this.#isSlow = true;
+      this.#warn();
+    };
+    this.#cancelWatch = clock.setTimer(slowTransactionMs, onSlow, { unref: true });
   }
 
   #warn(): void {
