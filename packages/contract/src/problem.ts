@@ -71,19 +71,21 @@ interface CodedError {
   readonly details?: unknown;
 }
 
-const INTERNAL: CodedError = Object.freeze({
+/** The error of every value that is not an error of Millrace. */
+export const INTERNAL = {
   code: 'INTERNAL',
   status: 500,
   retryable: false,
-  message: 'Something went wrong here; it is in the log of the server',
-});
+  message: 'Unexpected error; the server log has the details',
+} as const;
 
 /**
  * Converts a thrown value to a problem. The message of an error that is not Millrace's is not shown: the problem is `INTERNAL`. Never throws,
  * even for a hostile value. `instance` is the path of the request.
  */
 export function toProblem(error: unknown, options: { readonly instance?: string | undefined } = {}): Problem {
-  const { code, status, retryable, message, details } = safely(() => coded(error)) ?? INTERNAL;
+  const known: CodedError = safely(() => coded(error)) ?? INTERNAL;
+  const { code, status, retryable, message, details } = known;
   const { instance } = options;
   const errors = safely(() => fieldErrors(details)) ?? [];
   const line = safely(() => lineError(details));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ERROR_CODES } from './error-codes.generated.js';
 import { type HttpMethod, PATHS, type RouteId } from './paths.js';
-import { PROBLEM_CONTENT_TYPE, Problem } from './problem.js';
+import { INTERNAL, PROBLEM_CONTENT_TYPE, Problem } from './problem.js';
 
 /** The roles of API keys, each with the rights of those before it. `none` needs no key. */
 export const ROLES = ['none', 'read', 'operate', 'admin'] as const;
@@ -33,7 +33,7 @@ const HTTP_ERRORS = {
     message: 'The body exceeds limits.bodyBytesMax, or the payload of a job exceeds limits.payloadBytesMax',
   },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The route does not accept this content type' },
-  INTERNAL: { status: 500, message: 'An unexpected error; the server log has the details' },
+  INTERNAL,
 } as const;
 
 const ERRORS = { ...ERROR_CODES, ...HTTP_ERRORS };

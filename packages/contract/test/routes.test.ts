@@ -7,12 +7,10 @@ import {
   PAGE_ROUTES,
   PATHS,
   ROUTES,
-  SubmitRequest,
   VIEWS,
 } from '../src/index.js';
 
 const ROWS: readonly HttpRoute[] = Object.values(ROUTES);
-const PAGE = [...PAGE_ROUTES.views, PAGE_ROUTES.asset];
 
 const rowOf = ({ method, path, role, tenancy, audited, streams, ndjson }: HttpRoute): string =>
   [method, path, role, tenancy, audited && 'audited', streams && 'streams', ndjson && 'lines']
@@ -85,7 +83,7 @@ describe('orchestrator FR-5: the routes', () => {
     ]);
   });
 
-  it('orchestrator FR-5: refuse unknown fields in queries and bodies, in their JSON Schema too', () => {
+  it('orchestrator FR-5: refuse unknown fields in queries and bodies, and say so in their JSON Schema', () => {
     for (const { id, query, body } of ROWS)
       for (const schema of [query, body])
         if (schema)
@@ -93,23 +91,12 @@ describe('orchestrator FR-5: the routes', () => {
             type: 'object',
             additionalProperties: false,
           });
-    expect(z.toJSONSchema(SubmitRequest)).toMatchObject({
-      required: ['domain', 'eventType', 'bizKey'],
-      properties: {
-        domain: { pattern: '^[A-Z0-9_]{1,50}$' },
-        bizKey: { minLength: 1, maxLength: 100 },
-        idemKey: { minLength: 1, maxLength: 255 },
-      },
-    });
   });
 
-  it('orchestrator FR-5: say that completion at exactly the budget is answered 202', () => {
-    const { description } = ROUTES.submitOperation;
-    expect(description).toContain('Completion at exactly the budget is answered 202.');
-  });
-
-  it('say that a chat session lives on one instance', () => {
-    for (const { description } of [ROUTES.createChatSession, ROUTES.queueChatMessage, ROUTES.getChatSession])
+  it('orchestrator FR-5: document the exact budget and sticky routing', () => {
+    const { submitOperation, createChatSession, queueChatMessage, getChatSession } = ROUTES;
+    expect(submitOperation.description).toContain('Completion at exactly the budget is answered 202.');
+    for (const { description } of [createChatSession, queueChatMessage, getChatSession])
       expect(description).toContain('sticky routing');
   });
 });
@@ -121,7 +108,7 @@ describe('the responses of a route', () => {
       200, 202, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503,
     ]);
     expect(responses[404]).toMatchObject({
-      description: 'ROUTE_NOT_FOUND: Route {route} not found; known routes: {known}.',
+      description: expect.stringMatching(/^ROUTE_NOT_FOUND: \S.*\.$/),
       contentType: 'application/problem+json',
     });
     const { description, headers } = responses[503] ?? {};
@@ -141,18 +128,14 @@ describe('the responses of a route', () => {
   });
 });
 
-describe('the routes of the dashboard', () => {
-  it('have every view, and one route for its files', () => {
-    expect(PAGE.map(({ path }) => path)).toEqual([...Object.values(VIEWS), '/assets/{file}']);
-  });
-
-  it('need no key, and share no first path segment with the API', () => {
-    for (const { method, role, tenancy } of PAGE)
-      expect([method, role, tenancy]).toEqual(['GET', 'none', 'open']);
-    const first = (path: string) => path.split('/')[1];
-    const taken = new Set(Object.values(PATHS).map(([, path]) => first(path)));
-    expect(PAGE.filter(({ path }) => taken.has(first(path) ?? ''))).toEqual([]);
-  });
+it('gives every view of the dashboard a route without a key, under no first path segment of the API', () => {
+  const page = [...PAGE_ROUTES.views, PAGE_ROUTES.asset];
+  expect(page.map(({ path }) => path)).toEqual([...Object.values(VIEWS), '/assets/{file}']);
+  for (const { method, role, tenancy } of page)
+    expect([method, role, tenancy]).toEqual(['GET', 'none', 'open']);
+  const first = (path: string) => path.split('/')[1];
+  const taken = new Set(Object.values(PATHS).map(([, path]) => first(path)));
+  expect(page.filter(({ path }) => taken.has(first(path) ?? ''))).toEqual([]);
 });
 
 describe('the schemas of bulk', () => {

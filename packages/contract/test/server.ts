@@ -3,10 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /** A request as a server received it. */
-export interface SeenRequest {
+interface SeenRequest extends Pick<IncomingMessage, 'headers'> {
   readonly method: string;
   readonly url: string;
-  readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
 
