@@ -46,7 +46,7 @@ export function reaperOf(parts: OrchestratorParts, onReleased: () => void): Loop
   return loop(options, 'Release operations of silent instances', reaperIntervalMs, reap, { unref: true });
 }
 
-/** Cancels work that may have been submitted before its instance died: nobody needs it any more. */
+/** Cancels work that may have been submitted before its instance died and is not needed any more. */
 async function cancelBacking(
   { executor, logger }: ResolvedOrchestratorOptions,
   operation: Operation,

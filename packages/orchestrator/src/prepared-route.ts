@@ -31,7 +31,7 @@ export interface PreparedRouteSetup extends TryOptions {
 /** The bulkhead of an inline route whose protection sets none. It counts the calls of one instance. */
 const INLINE_BULKHEAD = { concurrency: 1_000, queueMax: 10_000 };
 
-/** A refused operation waits up to this share longer, because many were told the same delay. */
+/** A refused operation waits up to this share longer, because many get the same delay. */
 const REFUSED_JITTER = 0.5;
 
 const COUNT = integerOption({ min: 0, max: 1_000 });

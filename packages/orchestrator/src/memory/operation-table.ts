@@ -54,7 +54,7 @@ export class OperationTable {
   readonly #backedByKind = new Map<string, IdOrder>();
   /** In the order of their ids. */
   readonly all = new IdOrder();
-  /** Operations whose outcome is written ahead and that nobody owns. */
+  /** Operations without an owner whose outcome is written ahead. */
   readonly ahead = new IdOrder();
 
   /** Number of operations. */

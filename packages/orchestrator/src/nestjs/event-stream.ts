@@ -10,7 +10,7 @@ import { operationBody } from './bodies.js';
 const KEEP_ALIVE_MS = 15_000;
 const KEEP_ALIVE = ': alive\n\n';
 
-/** Large events are sent in pieces, so that a slow client can be told from one that has stopped reading. */
+/** Large events are sent in pieces, so that the server can distinguish a slow client from one that has stopped reading. */
 const PIECE_BYTES = 65_536;
 
 /** Dependencies of an event stream. */

@@ -1,17 +1,17 @@
 import type { CancelTimer, Clock } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
 
-/** What can end a call before its work does. */
+/** The limits of a call. */
 export interface CutoffOptions {
   readonly clock: Clock;
-  /** The caller's. */
+  /** The signal of the caller. */
   readonly signal: AbortSignal;
   readonly timeoutMs: number | undefined;
-  /** When the time began, on the monotonic clock. */
+  /** Start of the time, on the monotonic clock. */
   readonly sinceMs: number;
 }
 
-/** The earlier of two ends: the caller's signal and the timeout. */
+/** The end of a call by the signal of its caller or by its timeout, whichever comes first. */
 export class Cutoff {
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal;
@@ -36,18 +36,18 @@ export class Cutoff {
     else timeOut();
   }
 
-  /** Aborts at the cut, with the reason for it. */
+  /** Aborts at the end, with its reason. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Whether there was a cut, and the timeout was it. */
+  /** True if the timeout came first. */
   get timedOut(): boolean {
     return this.#timedOut;
   }
 
   /**
-   * Waits, but not beyond the cut.
+   * Waits for an event, at most until the end.
    * @param event - must not reject.
    */
   async wait(event: Promise<void>): Promise<void> {
@@ -62,7 +62,7 @@ export class Cutoff {
     });
   }
 
-  /** Ends the watch over signal and time. */
+  /** Releases the timer and the listener on the caller's signal. */
   dispose(): void {
     this.#cancelTimer?.();
     this.#caller.removeEventListener('abort', this.#onAbort);

@@ -14,64 +14,64 @@ import {
 } from '@millrace/foundation';
 import { type CircuitLimits, WINDOW_PARTS } from '../rules/circuit-breaker.js';
 
-/** What becomes of a command that a protection does not let through: kept and tried later, or not taken at all. */
+/** The fate of a command that its route refuses. `keep` runs it later, `reject` answers with an error. */
 export type OnRefused = 'keep' | 'reject';
 
-/** How the calls of one route are protected, in this instance; nothing of it is on unless given. */
+/** Protection of the calls of one route, in this instance. Each part is off unless it is set. */
 export interface ProtectionOptions {
-  /** Longest time from admission to the end, waiting for a slot included: `TIMEOUT`. */
+  /** Longest time from admission to the end, including the wait for a slot (none). After it the outcome is `TIMEOUT`. */
   readonly timeoutMs?: number | undefined;
-  /** Stops calling for a while when too many calls fail: `CB_OPEN`. `{}` takes the defaults. */
+  /** Refuses calls with `CB_OPEN` for a while after too many failures (off). `{}` takes the defaults. */
   readonly circuitBreaker?: CircuitBreakerOptions | undefined;
-  /** Bounds how many calls run at once: `BULKHEAD_FULL`. */
+  /** Limits the number of calls that run at the same time (off). Refuses the others with `BULKHEAD_FULL`. */
   readonly bulkhead?: BulkheadOptions | undefined;
-  /** Bounds how many calls begin in a time: `RATE_LIMIT`. */
+  /** Limits the number of calls that begin per second (off). Refuses the others with `RATE_LIMIT`. */
   readonly rateLimit?: RateLimitOptions | undefined;
-  /** Begins a slow call a second time; the first answer counts. Only for routes that are `idempotent: true`. */
+  /** Starts a slow call a second time and takes the first result (off). Requires `idempotent: true` on the route. */
   readonly hedge?: HedgeOptions | undefined;
-  /** What becomes of a command that is not let through ('keep'). */
+  /** The fate of a refused command (`'keep'`). */
   readonly onRefused?: OnRefused | undefined;
 }
 
-/** When a circuit opens and closes. */
+/** The conditions under which a circuit opens and closes. */
 export interface CircuitBreakerOptions {
-  /** Share of failed calls that opens it, above 0 and at most 1 (0.5). */
+  /** Share of failed calls that opens the circuit, above 0 and at most 1 (0.5). */
   readonly failureRate?: number | undefined;
-  /** Calls that ended longer ago are forgotten (10000). */
+  /** Age at which ended calls are dropped (10000). */
   readonly windowMs?: number | undefined;
-  /** With fewer calls in the window it does not open (10). */
+  /** Minimum number of calls in the window to open the circuit (10). */
   readonly callsMin?: number | undefined;
-  /** How long it stays open (5000). */
+  /** Time for which the circuit stays open (5000). */
   readonly openMs?: number | undefined;
-  /** How many calls have to go well until it closes again; no more are let through meanwhile (1). */
+  /** Number of calls that are admitted to a half-open circuit and must succeed to close it (1). */
   readonly probes?: number | undefined;
 }
 
-/** How many calls may run at once. */
+/** Limits of a bulkhead. */
 export interface BulkheadOptions {
-  /** Calls that may run at once. */
+  /** Maximum number of calls that run at the same time. */
   readonly concurrency: number;
-  /** How many more may wait for a slot, first come first served (0). */
+  /** Maximum number of calls that wait for a slot, first come first served (0). */
   readonly queueMax?: number | undefined;
 }
 
-/** How many calls may begin. */
+/** Limits of a rate. */
 export interface RateLimitOptions {
-  /** Per second. */
+  /** Maximum number of calls that begin per second. */
   readonly rps: number;
-  /** How many may begin at once after a quiet time; what a tenth of a second allows unless given, at least 1. */
+  /** Maximum number of calls that begin at the same time after a pause (a tenth of `rps`, at least 1). */
   readonly burst?: number | undefined;
 }
 
-/** When a slow call is begun again. */
+/** Delay and number of hedges. */
 export interface HedgeOptions {
-  /** After so long without an answer; again after as long. */
+  /** Time without a result after which a hedge starts, and the next one after the same time. */
   readonly delayMs: number;
-  /** How many more tries than the first (1). They run in the slot and with the token of their call. */
+  /** Maximum number of hedges (1). They run in the slot and with the token of their call. */
   readonly hedgesMax?: number | undefined;
 }
 
-/** The options with every default filled in; what was not given is off. */
+/** The complete options. A missing part is off. */
 export interface ResolvedProtectionOptions {
   readonly timeoutMs?: number;
   readonly circuitBreaker?: CircuitLimits;
@@ -81,7 +81,7 @@ export interface ResolvedProtectionOptions {
   readonly onRefused: OnRefused;
 }
 
-/** The defaults, of a group once it is given; `rateLimit.burst` follows from `rps`. */
+/** Defaults of the parts that are set. `rateLimit.burst` follows from `rps`. */
 export const PROTECTION_DEFAULTS = {
   circuitBreaker: { failureRate: 0.5, windowMs: 10_000, callsMin: 10, openMs: 5_000, probes: 1 },
   bulkhead: { queueMax: 0 },
@@ -97,10 +97,10 @@ const failureRate: OptionRule = {
   accepts: (value) => Number.isFinite(value) && (value as number) > 0 && (value as number) <= 1,
 };
 
-/** A rate below one start in a day is rather a route to switch off. */
+/** A rate below one start per day is a route to switch off. */
 const rps = numberOption({ min: 1 / 86_400, max: 1_000_000 });
 
-/** What is known of each group; an `undefined` default means that the key has none and must be given. */
+/** Rule and defaults of each part. An `undefined` default means that the key is required. */
 const GROUPS = {
   circuitBreaker: {
     rule: sectionOption<CircuitLimits>({
@@ -139,9 +139,7 @@ const GROUPS = {
 };
 
 /**
- * Completes the options of a protection.
- * @param route - whether its work may be run again without harm.
- * @returns the resolved options, frozen.
+ * Validates the options of a protection, completes and freezes them.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export function resolveProtectionOptions(
@@ -155,7 +153,7 @@ export function resolveProtectionOptions(
   );
 }
 
-/** A group is looked into, and has defaults, only when it is given: else it would be on. */
+/** A part has rules and defaults only if it is set. Defaults alone would switch it on. */
 function groupSpecs(
   given: ProtectionOptions | undefined,
 ): Pick<OptionSpec<ResolvedProtectionOptions>, 'defaults' | 'rules'> {
@@ -180,7 +178,7 @@ function groupSpecs(
 const relationsOf = (idempotent: boolean): readonly OptionConstraint<ResolvedProtectionOptions>[] => [
   {
     option: 'hedge',
-    expected: 'left out unless the route says idempotent: true (a hedge runs the work a second time)',
+    expected: 'left out unless the route sets idempotent: true (a hedge runs the work a second time)',
     holds: ({ hedge }) => hedge === undefined || idempotent === true,
   },
   {

@@ -82,8 +82,8 @@ const DURATION_UNKNOWN_MS = 1_000;
 /** Share of the newest duration in the mean: about the last ten count. */
 const NEWEST_SHARE = 0.2;
 /**
- * A start may come this much early. Sums of fractional milliseconds differ by less, and a caller that waited as long as it
- * was told must be let through. It does not add up: the next TAT follows from the last one, not from the start.
+ * A start may come this much early. Sums of fractional milliseconds differ by less, and a caller that waited for its
+ * `retryAfterMs` must be admitted. It does not add up: the next TAT follows from the last one, not from the start.
  */
 const EARLY_US = 1;
 
@@ -259,10 +259,9 @@ export class Protection {
     if (circuit.kind === before) return;
     const fields = { route: this.#route, circuit: circuit.kind };
     if (circuit.kind === 'open')
-      this.#logger.warn(fields, 'Circuit open: too many calls failed, so none are let through for a while');
-    else if (circuit.kind === 'half-open')
-      this.#logger.info(fields, 'Circuit half open: a few calls are let through to see how they go');
-    else this.#logger.info(fields, 'Circuit closed: calls go well again');
+      this.#logger.warn(fields, 'Circuit opened after too many failures, calls are refused');
+    else if (circuit.kind === 'half-open') this.#logger.info(fields, 'Circuit half open, probing');
+    else this.#logger.info(fields, 'Circuit closed, probes succeeded');
   }
 }
 

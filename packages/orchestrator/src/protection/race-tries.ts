@@ -1,34 +1,34 @@
 import { AbortError } from '@millrace/async-utils';
 import type { CancelTimer, Clock } from '@millrace/foundation';
 
-/** Does the work once; stops when its signal aborts. */
+/** Does the work once. Stops when its signal aborts. */
 export type Work<T> = (signal: AbortSignal) => PromiseLike<T> | T;
 
-/** What came of one try. */
+/** The result of one attempt. */
 type TryVerdict<T> =
   | { readonly kind: 'value'; readonly value: T; readonly failed: boolean }
   | { readonly kind: 'thrown'; readonly error: unknown; readonly failed: true };
 
-/** What came of a call; `cut`: the signal aborted before there was an answer. */
+/** The result of a call. `cut`: the signal aborted first. */
 export type Verdict<T> = TryVerdict<T> | { readonly kind: 'cut' };
 
-/** How a call is tried. */
+/** Options of a call. */
 export interface Race<T> {
   readonly clock: Clock;
-  /** Begins it again while there is no answer; once only without. */
+  /** Starts further attempts while there is no result (none). */
   readonly hedge: { readonly delayMs: number; readonly hedgesMax: number } | undefined;
-  /** Whether a value is the failure of a try. */
+  /** Reports whether a value is a failure. */
   isFailure(value: T): boolean;
-  /** Ends all tries. */
+  /** Ends all attempts. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Does the work, and does it again beside the first while there is no answer. The first try that goes well wins, and the
- * signals of all others abort. When all that were begun have failed, the first failure is the answer: a hedge is no retry,
- * so none begins for a try that failed.
- * @param work - begins at once, in this very call.
- * @returns what came of it; never rejects, and does not wait for work that ignores its signal.
+ * Does the work, and starts it again beside the first attempt while there is no result. The first attempt that succeeds
+ * wins and the signals of all others abort. If all attempts have failed, the first failure is the result: a hedge is no
+ * retry, so none starts after a failure.
+ * @param work - begins synchronously.
+ * @returns the result. Never rejects, and does not wait for work that ignores its signal.
  */
 export function raceTries<T>(
   work: Work<T>,
@@ -76,7 +76,7 @@ export function raceTries<T>(
   });
 }
 
-const lostTheRace = () => new AbortError('Another try of the same call has answered');
+const lostTheRace = () => new AbortError('Another attempt of the same call has ended it');
 
 async function verdictOf<T>(
   work: Work<T>,
