@@ -5,6 +5,13 @@ import { RedisConnection } from '../src/index.js';
 
 leakCheck();
 
+/** The fields of a listening client in CLIENT LIST. */
+async function listenerOf(admin: RedisConnection, name: string) {
+  const clients = String(await admin.call('CLIENT', ['LIST', 'TYPE', 'pubsub'])).split('\n');
+  const fields = clients.find((line) => line.includes(`name=${name}:channels`))?.split(' ');
+  return fields && Object.fromEntries(fields.map((field) => field.split('=') as [string, string]));
+}
+
 it('delivers messages, even after a lost connection, until the listener leaves', async () => {
   await using sandbox = await redisSandbox();
   await using connection = new RedisConnection({ url: sandbox.url, connectionName: sandbox.namespace });
@@ -24,9 +31,8 @@ it('delivers messages, even after a lost connection, until the listener leaves',
   await isHeard('one');
   expect(deaf).toContain('one');
   leaveToo();
-  const clients = String(await connection.call('CLIENT', ['LIST', 'TYPE', 'pubsub'])).split('\n');
-  const mine = clients.find((line) => line.includes(`name=${sandbox.namespace}:channels`));
-  await connection.call('CLIENT', ['KILL', 'ID', /id=(\d+)/.exec(mine ?? '')?.[1] ?? 'none']);
+  const { id = 'none' } = (await listenerOf(connection, sandbox.namespace)) ?? {};
+  await connection.call('CLIENT', ['KILL', 'ID', id]);
   await isHeard('two');
   expect(deaf).not.toContain('two');
   leave();
@@ -43,12 +49,7 @@ it('checks and keeps a connection whose user may only subscribe', async () => {
   const address = { host: hostname, port: Number(port), username: name, password: 'secret' };
   await using connection = new RedisConnection({ ...address, connectionName: name, watchdogMs: 600 });
   connection.channels.subscribe(channel, () => {});
-  const listener = async () => {
-    const clients = String(await admin.call('CLIENT', ['LIST', 'TYPE', 'pubsub'])).split('\n');
-    const line = clients.find((one) => one.includes(`name=${name}:channels`));
-    if (line === undefined) return undefined;
-    return Object.fromEntries(line.split(' ').map((field) => field.split('=') as [string, string]));
-  };
+  const listener = () => listenerOf(admin, name);
   const { id } = await until(listener, { what: 'the listener' });
   // Its age shows that it was not replaced, its idle time that it was checked.
   const isKept = async () => {

@@ -3,7 +3,7 @@ import { leakCheck } from '@millrace/testkit/vitest';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keySpace, RedisConnection } from '../src/index.js';
-import { countCall, failure } from './fixture-scripts.js';
+import { countCall, failure, fixtures } from './fixture-scripts.js';
 
 leakCheck();
 
@@ -37,9 +37,8 @@ describe('RedisConnection', () => {
   it('never connects if stopped before its first use', async () => {
     const connection = throughProxy();
     const stopping = connection.stop();
-    const early = failure(connection.call('PING'));
+    expect(await failure(connection.call('PING'))).toMatchObject({ code: 'SERVICE_STOPPED' });
     await stopping;
-    expect(await early).toMatchObject({ code: 'SERVICE_STOPPED' });
     expect(connection.generation).toBe(0);
   });
 
@@ -75,6 +74,38 @@ describe('RedisConnection', () => {
     await until(() => connection.generation > 1, { what: 'the client to be replaced' });
     proxy.dropReplies(false);
     await until(async () => (await connection.call('PING')) === 'PONG', { what: 'the new client to reply' });
+  });
+
+  it('returns the decoded reply of a script, with the time of Redis', async () => {
+    await using connection = throughProxy();
+    const key = keySpace(sandbox.namespace, 'decoded');
+    const reply = await fixtures.count.run(connection, {
+      keys: { counter: key('counter'), seen: key('seen') },
+      args: { operation: 'a', steps: [1, '2', 3] },
+    });
+    expect(reply.counter).toBe(6);
+    expect(Math.abs(reply.now - Date.now())).toBeLessThan(60_000);
+    expect(await connection.pipeline([])).toEqual([]);
+  });
+
+  it('runs scripts after SCRIPT FLUSH, with an outcome of its own for each call of a pipeline', async () => {
+    await using connection = throughProxy();
+    const key = keySpace(sandbox.namespace, 'flushed');
+    await connection.run(countCall(key, 'a'));
+    await connection.call('SCRIPT', ['FLUSH']);
+    expect((await connection.run(countCall(key, 'b'))).counter).toBe(2);
+    await connection.call('SCRIPT', ['FLUSH']);
+    const refuse = fixtures.refuse.call({ keys: {}, args: {} });
+    const outcomes = await connection.pipeline([countCall(key, 'c'), refuse, countCall(key, 'd')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[1]).toMatchObject({ reason: { code: 'REDIS_REFUSED' } });
+    expect((await connection.run(countCall(key, 'd'))).counter).toBe(4);
+  });
+
+  it('fails with REDIS_SCRIPT_FAILED if a script throws', async () => {
+    await using connection = throughProxy();
+    const error = await failure(connection.call('EVAL', ["return redis.call('GET', nil)", 0]));
+    expect(error).toMatchObject({ code: 'REDIS_SCRIPT_FAILED', retryable: false, cause: expect.any(Error) });
   });
 
   it('repeats scripts whose reply is lost, which count once, but no commands', async () => {

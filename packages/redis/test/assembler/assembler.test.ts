@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { assembleScript, piecesOf } from '../../src/assembler/assemble-script.js';
-import { compareFolder, compareHeader, STANDARD_INCLUDES } from '../../src/index.js';
+import {
+  compareFolder,
+  compareHeader,
+  defineScript,
+  loadScripts,
+  STANDARD_INCLUDES,
+} from '../../src/index.js';
 import { FIXTURE_SCRIPTS, FIXTURES, fixtures } from '../fixture-scripts.js';
 
 const FILES: Record<string, string> = {
@@ -86,6 +92,17 @@ describe('assembleScript', () => {
     const own =
       'local function start(g)\n  local function inner()\n    return 1\n  end\n  return inner()\nend\nreturn start()\n';
     expect(assembled(own)).toBe(own);
+  });
+});
+
+describe('loadScripts', () => {
+  it('rejects a missing file and a missing include by name', () => {
+    const missing = defineScript({ ...FIXTURE_SCRIPTS.count, file: new URL('nowhere.lua', FIXTURES) });
+    const refusal = (part: string) =>
+      expect.objectContaining({ code: 'REDIS_SCRIPT_INVALID', message: expect.stringContaining(part) });
+    expect(() => loadScripts({ missing })).toThrow(refusal('nowhere.lua'));
+    const includes = { now: '-- include: nothing\n' };
+    expect(() => loadScripts(FIXTURE_SCRIPTS, { includes })).toThrow(refusal('no include nothing'));
   });
 });
 
