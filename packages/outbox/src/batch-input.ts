@@ -2,14 +2,14 @@ import { ERRORS as FOUNDATION_ERRORS, printable } from '@millrace/foundation';
 import { toJson } from '@millrace/postgres';
 import { ERRORS } from './errors.js';
 
-/** The longest business key, and the longest tenant, in characters. */
+/** Maximum length of a business key and of a tenant, in characters. */
 export const KEY_LENGTH_MAX = 500;
 
-/** Of tenant and business key together, in UTF-8: they share an index with the name of the DAG, and its rows have a limit. */
+/** Maximum size of tenant and business key together, in UTF-8. They share an index with the DAG's name, and its rows have a limit. */
 const KEY_BYTES_MAX = 2_000;
 
 /**
- * A text of the right length.
+ * Validates the length of a text.
  * @throws MillraceError `ID_INVALID`.
  */
 export function checkedText(kind: string, value: unknown, min: number, max: number): string {
@@ -29,9 +29,8 @@ export function requireKeyFits(tenant: string, bizKey: string): void {
 }
 
 /**
- * The payload of a batch as it is stored.
+ * Converts the payload of a batch to JSON text.
  * @param max - `payloadBytesMax`.
- * @returns JSON text.
  * @throws MillraceError `BATCH_TOO_LARGE`, `PARAMETER_INVALID`.
  */
 export function encodePayload(dag: string, payload: unknown, max: number): string {

@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 import type { Periods } from './rules/schedule.js';
 
-/** When a schedule is due. */
+/** The timing of a schedule. */
 export interface ScheduleTiming {
   /** Five fields, or six with seconds first, or seven with the year last. */
   readonly cron: string;
@@ -13,10 +13,7 @@ const CRON_LENGTH_MAX = 200;
 const TIME_ZONE_LENGTH_MAX = 100;
 const SECOND_MS = 1_000;
 
-/**
- * Why a schedule cannot be used.
- * @returns what is wrong, or undefined.
- */
+/** Returns what is wrong with the timing of a schedule, or undefined. */
 export function timingProblem(cron: unknown, timeZone: unknown): string | undefined {
   if (typeof timeZone !== 'string' || timeZone.length > TIME_ZONE_LENGTH_MAX || !isTimeZone(timeZone))
     return "its timeZone must be a name such as 'UTC' or 'Europe/Berlin', known to this process";
@@ -31,21 +28,21 @@ export function timingProblem(cron: unknown, timeZone: unknown): string | undefi
 }
 
 /**
- * The periods of a cron expression. DST as Vixie cron has it: one fixed time of day runs once a day, also when the clocks skip it (then at the first
- * time after the gap) or show it twice (then the first time); with a step, list or range skipped times are left out and repeated ones come twice, so
- * that the distance stays even.
- * @param timing - without problem.
+ * Returns the periods of a cron expression. Clock changes work as in Vixie cron. One fixed time of day runs once a day, also
+ * when the clocks skip it (at the first time after the gap) or show it twice (the first time). With a step, list or range,
+ * skipped times are left out and repeated ones come twice, so that the distance stays even.
+ * @param timing - valid.
  */
 export function cronPeriods(timing: ScheduleTiming): Periods {
   const cron = parsed(timing);
   return {
     after: (ms) => cron.nextRun(new Date(ms))?.getTime(),
-    // croner looks before the whole second it is given.
+    // croner searches before the whole second that it gets.
     until: (ms) => cron.previousRuns(1, new Date((Math.floor(ms / SECOND_MS) + 1) * SECOND_MS))[0]?.getTime(),
   };
 }
 
-/** Without a function it sets no timer. */
+/** Without a function, croner sets no timer. */
 const parsed = ({ cron, timeZone }: ScheduleTiming): Cron => new Cron(cron, { timezone: timeZone });
 
 function isTimeZone(name: string): boolean {

@@ -8,13 +8,12 @@ import {
 } from '@millrace/postgres';
 
 /**
- * A transaction as handlers and listeners get it: all of it but its commit. That is the outbox' own, which writes the end of the task or of
- * the batch before it.
+ * The transaction passed to handlers and listeners. They cannot commit it: the outbox commits after it has recorded the end
+ * of the task or batch.
  */
 export class LentTx implements Tx {
   readonly #tx: Tx;
 
-  /** @param tx - whose commit is not lent. */
   constructor(tx: Tx) {
     this.#tx = tx;
   }
@@ -43,7 +42,7 @@ export class LentTx implements Tx {
     return this.#tx.transaction(fn);
   }
 
-  /** Is refused: what has been written would be committed without the end, and written again by the next try. */
+  /** Refused: the writes would be committed without the end, and the next attempt would write them again. */
   async commitWith(): Promise<never> {
     throw ERRORS.create('TX_REENTRANT', {
       call: 'tx.commitWith',

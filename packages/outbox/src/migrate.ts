@@ -1,11 +1,11 @@
 import { type Database, migrate, requireMigrated } from '@millrace/postgres';
 import { OUTBOX_DEFAULTS } from './options.js';
 
-/** Which schema holds the tables of an outbox. */
+/** Options of the migration of an outbox. */
 export interface MigrateOutboxOptions {
-  /** `millrace` unless given. */
+  /** Schema of the tables (`millrace`). */
   readonly schema?: string | undefined;
-  /** How long one file may take, the wait for another instance included; 10 minutes unless given. */
+  /** Longest time for one file, including the wait for another instance (10 minutes). */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -17,7 +17,7 @@ const migration = ({ schema = OUTBOX_DEFAULTS.schema, timeoutMs }: MigrateOutbox
 });
 
 /**
- * Makes the tables of an outbox, or brings them up to date. Any number of instances may call it at once.
+ * Creates the tables of an outbox, or brings them up to date. Any number of instances may call it at once.
  * @returns the names of the files that this call applied.
  * @throws MillraceError those of `migrate` of `@millrace/postgres`.
  */

@@ -17,43 +17,43 @@ import {
 } from '@millrace/foundation';
 import { type Database, PG_DATABASE_DEFAULTS } from '@millrace/postgres';
 
-/** What an outbox works with. */
+/** Options of an outbox. */
 export interface OutboxOptions {
-  /** A PgDatabase or PgliteDatabase, which its owner stops; its `poolSize` must be at least `concurrency` + 3. */
+  /** A PgDatabase or PgliteDatabase, which its owner stops. Its `poolSize` must be at least `concurrency` + 3. */
   readonly database: Database;
-  /** The schema of its tables. */
+  /** Schema of its tables. */
   readonly schema?: string | undefined;
-  /** Whether this instance runs tasks; without, it starts and watches batches only. */
+  /** True if this instance runs tasks. If false, it only starts and watches batches. */
   readonly poll?: boolean | undefined;
-  /** The longest pause between two looks for work when nobody gives a hint. */
+  /** Longest pause between two claims when no hint arrives. */
   readonly pollIntervalMs?: number | undefined;
-  /** Tasks that run here at once. */
+  /** Maximum number of tasks that run here at once. */
   readonly concurrency?: number | undefined;
-  /** How long a worker may be silent until its tasks are given to others. */
+  /** Time without an extension after which other workers may claim the tasks of a worker. */
   readonly leaseMs?: number | undefined;
-  /** How often leases are extended; a third of leaseMs unless given. */
+  /** Pause between two extensions of the leases (a third of leaseMs). */
   readonly heartbeatMs?: number | undefined;
-  /** How often a task may be lost without a result until it is a dead letter. */
+  /** Number of times a task may be lost, with its worker or its connection, before it becomes a dead letter. */
   readonly lostMax?: number | undefined;
-  /** How long tasks may go on at stop. */
+  /** Longest time for which `stop()` waits for running tasks. */
   readonly gracePeriodMs?: number | undefined;
-  /** Completions of external tasks wait this long for others to be written with. */
+  /** Time that completions of external tasks wait for others, to be stored together. */
   readonly completionDelayMs?: number | undefined;
-  /** The most completions in one statement. */
+  /** Maximum number of completions per statement. */
   readonly completionsMax?: number | undefined;
-  /** The longest delay of a retry, and the longest that RateLimitedError can ask for. */
+  /** Longest delay of a retry, also of one that RateLimitedError requests. */
   readonly backoffMaxMs?: number | undefined;
-  /** The most tasks of one batch. */
+  /** Maximum number of tasks per batch. */
   readonly tasksPerBatchMax?: number | undefined;
-  /** How long batches are kept after they have ended; 0: for ever. */
+  /** Time that batches are kept after their end. 0 keeps all of them. */
   readonly retentionMs?: number | undefined;
-  /** The log says so when a transaction is older, because vacuum has to wait for it. */
+  /** Age of a transaction from which a warning is logged, because vacuum has to wait for it. */
   readonly oldTransactionWarnMs?: number | undefined;
-  /** Of the payload of a batch, as JSON. */
+  /** Maximum size of the payload of a batch, as JSON. */
   readonly payloadBytesMax?: number | undefined;
-  /** Of the result of a task, as JSON. */
+  /** Maximum size of the result of a task, as JSON. */
   readonly resultBytesMax?: number | undefined;
-  /** The last part of this instance's worker_id, after host and process; random unless given. */
+  /** Last part of this instance's worker_id, after host and process (random). */
   readonly instance?: string | undefined;
   readonly clock?: Clock | undefined;
   readonly rng?: Rng | undefined;
@@ -84,10 +84,10 @@ export const OUTBOX_DEFAULTS = {
   logger: silentLogger,
 } as const satisfies Partial<ResolvedOutboxOptions>;
 
-/** Connections beside those of the handlers: claims and completions, heartbeats, the rest. */
+/** Connections besides those of the handlers: claims and completions, heartbeats, all else. */
 const CONNECTIONS_BESIDE = 3;
 
-/** How many connections a PgDatabase needs that an outbox works on: its usual number, or more. */
+/** Returns the pool size that a PgDatabase needs for an outbox: its default, or more. */
 export const poolSizeFor = (concurrency: number = OUTBOX_DEFAULTS.concurrency): number =>
   Math.max(PG_DATABASE_DEFAULTS.poolSize, concurrency + CONNECTIONS_BESIDE);
 
@@ -133,7 +133,7 @@ const SPEC: OptionSpec<ResolvedOutboxOptions> = {
     {
       option: 'concurrency',
       expected: `at most the database's poolSize less ${CONNECTIONS_BESIDE}: a handler keeps a connection while it runs, and heartbeats need another`,
-      // One session takes turns anyway.
+      // PGlite has one session.
       holds: ({ concurrency, database, poll }) =>
         !poll || database.kind === 'pglite' || concurrency + CONNECTIONS_BESIDE <= database.poolSize,
     },
@@ -141,8 +141,7 @@ const SPEC: OptionSpec<ResolvedOutboxOptions> = {
 };
 
 /**
- * Completes the options of an outbox.
- * @returns the resolved options, frozen.
+ * Validates the options of an outbox and fills in the defaults.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export function resolveOutboxOptions(given: OutboxOptions): ResolvedOutboxOptions {
@@ -156,8 +155,8 @@ export function resolveOutboxOptions(given: OutboxOptions): ResolvedOutboxOption
   });
 }
 
-/** How the worker ids of this process begin. */
+/** Returns the prefix of the worker ids of this process. */
 export const workerPrefix = (): string => `${processName()}/`;
 
-/** What a claim is signed with. */
+/** Returns the id that the claims of an instance carry. */
 export const workerIdOf = ({ instance }: ResolvedOutboxOptions): string => workerPrefix() + instance;

@@ -14,7 +14,7 @@ import {
   validateDag,
 } from './rules/validate-dag.js';
 
-/** What a poller needs to know to run a task. */
+/** The settings of a handler. */
 interface HandlerSettings {
   /** `dag.key`. */
   readonly name: string;
@@ -23,14 +23,14 @@ interface HandlerSettings {
   readonly when: ((inputs: Readonly<Record<string, unknown>>) => boolean | Promise<boolean>) | undefined;
   readonly onFailure: FailurePolicy;
   readonly timeoutMs: number;
-  /** Tries in all. */
+  /** Maximum number of attempts. */
   readonly attemptsMax: number;
   readonly backoff: BackoffStrategy;
   readonly backoffMs: number;
   readonly jitter: number;
 }
 
-/** What runs the tasks of one key of a DAG, with every default filled in. */
+/** The handler of the tasks of one key of a DAG, with every default filled in. */
 export type TaskHandler =
   | (HandlerSettings & {
       readonly mode: 'transactional';
@@ -50,29 +50,29 @@ export interface DagVersions {
   save(dag: ValidDag, again: boolean): Promise<number>;
 }
 
-/** A version that was applied as data, as far as this process can run it. */
+/** A version that was applied as data, and whether this process can run it. */
 export interface AppliedVersion {
   readonly name: string;
   readonly version: number;
   readonly taskCount: number;
-  /** Whether this process has some of its handlers, and whether all. */
+  /** True if this process has some, or all, of its handlers. */
   readonly hasSome: boolean;
   readonly hasAll: boolean;
 }
 
-/** A claim compares every entry with all versions it is given. Tasks of others are found by their handlers, one by one. */
+/** Maximum number of applied versions per claim, which compares every entry with all of them. Others are found by handler. */
 const APPLIED_RUNNABLE_MAX = 100;
 
 /** A DAG that has been added. */
 interface Entry {
   readonly dag: ValidDag;
   readonly tasks: ReadonlyMap<string, ValidTask>;
-  /** Made when they are first asked for. */
+  /** Made when first read. */
   readonly handlers: Map<string, TaskHandler>;
   version: number | undefined;
 }
 
-/** The DAGs of this process, what runs their tasks, and the versions they are stored under. */
+/** The DAGs of this process, their handlers, and their stored versions. */
 export class DagRegistry {
   readonly #versions: DagVersions;
   readonly #tasksMax: number;
@@ -82,37 +82,37 @@ export class DagRegistry {
     appliedNames: [],
     appliedVersions: [],
   };
-  /** By DAG and key; may be there before its DAG is. */
+  /** By DAG and key. A handler may be bound before its DAG is added. */
   readonly #bound = new Map<string, Map<string, TaskRun>>();
 
-  /** @param options - `tasksPerBatchMax`: the most tasks of a DAG. */
+  /** @param options - `tasksPerBatchMax`: maximum number of tasks of a DAG. */
   constructor(versions: DagVersions, options: { readonly tasksPerBatchMax?: number | undefined } = {}) {
     this.#versions = versions;
     this.#tasksMax = options.tasksPerBatchMax ?? OUTBOX_DEFAULTS.tasksPerBatchMax;
   }
 
-  /** The DAGs whose tasks this process may have handlers for: those that have been added, and applied ones. */
+  /** Names of the DAGs whose tasks this process may have handlers for: the added and the applied ones. */
   get names(): readonly string[] {
     const { appliedNames } = this.#runnable;
     return [...this.#entries.keys(), ...appliedNames.filter((name) => !this.#entries.has(name))];
   }
 
-  /** The versions that the DAGs of this process are stored under. */
+  /** The stored versions of the DAGs of this process. */
   get versions(): readonly number[] {
     return [...this.#entries.values()].flatMap(({ version }) => version ?? []);
   }
 
-  /** Versions all of whose handlers this process has: its own, and the newest applied ones. */
+  /** Versions that this process can run entirely: its own, and the newest applied ones. */
   get runnableVersions(): readonly number[] {
     return [...this.versions, ...this.#runnable.appliedVersions];
   }
 
-  /** The names of the handlers of this process, each `dag.key`. */
+  /** Names of the handlers of this process, each `dag.key`. */
   get handlerNames(): Iterable<string> {
     return this.#handlerNames();
   }
 
-  /** Takes note of the versions that were applied as data, in place of what was noted before. */
+  /** Replaces the known applied versions. */
   noteApplied(applied: readonly AppliedVersion[]): void {
     this.#applied = applied;
     const whole = applied.filter(({ hasAll }) => hasAll).slice(0, APPLIED_RUNNABLE_MAX);
@@ -123,9 +123,9 @@ export class DagRegistry {
   }
 
   /**
-   * Adds a DAG. The same one again is no mistake.
+   * Adds a DAG. The same one may be added again.
    * @param dag - made with `defineDag`.
-   * @throws MillraceError `DAG_INVALID`, `BATCH_TOO_LARGE`; nothing has been added then.
+   * @throws MillraceError `DAG_INVALID`, `BATCH_TOO_LARGE`; then nothing is added.
    */
   add(dag: DagDefinition): void {
     const entry = this.#entryFor(dag);
@@ -133,7 +133,7 @@ export class DagRegistry {
   }
 
   /**
-   * Gives a task that has no `run` of its own its handler; before or after its DAG is added.
+   * Binds a handler to a task without `run`, before or after its DAG is added.
    * @throws MillraceError `DAG_INVALID`: there is no such task, or it has a handler.
    */
   bind(dag: string, key: string, run: TaskRun): void {
@@ -147,8 +147,8 @@ export class DagRegistry {
   }
 
   /**
-   * Stores the DAGs that have been added, each in one transaction. May be repeated.
-   * @throws MillraceError `DAG_INVALID`: a task has no handler, or a handler no DAG (nothing has been stored then);
+   * Stores the added DAGs, each in one transaction. May be repeated.
+   * @throws MillraceError `DAG_INVALID`: a task has no handler, or a handler no DAG (then nothing is stored);
    * `BACKEND_UNAVAILABLE` and others of the database.
    */
   async save(): Promise<void> {
@@ -166,9 +166,9 @@ export class DagRegistry {
 
   /**
    * Adds one DAG and stores it.
-   * @param dag - made with `defineDag`; its handlers are there or bound.
+   * @param dag - made with `defineDag`. Every task has a handler.
    * @returns its version.
-   * @throws MillraceError `DAG_INVALID`, `BATCH_TOO_LARGE` (nothing has been added or stored then);
+   * @throws MillraceError `DAG_INVALID`, `BATCH_TOO_LARGE` (then nothing is added or stored);
    * `BACKEND_UNAVAILABLE` and others of the database.
    */
   async register(dag: DagDefinition): Promise<number> {
@@ -189,18 +189,12 @@ export class DagRegistry {
       for (const task of dag.tasks) if (this.#runOf(dag.name, task)) yield handlerName(dag.name, task.key);
   }
 
-  /**
-   * The version a DAG of this process is stored under.
-   * @returns undefined for one that has not been added or not been saved.
-   */
+  /** Returns the stored version of a DAG of this process, or undefined if it is not added or not stored. */
   versionOf(name: string): number | undefined {
     return this.#entries.get(name)?.version;
   }
 
-  /**
-   * How many tasks a batch of a DAG may begin with, of all versions that this process knows.
-   * @returns 0 for one that is not known.
-   */
+  /** Returns the maximum number of tasks of a DAG, over all versions that this process knows; 0 if it knows none. */
   taskCountOf(name: string): number {
     const own = this.#entries.get(name)?.dag.tasks.length ?? 0;
     return this.#applied.reduce(
@@ -210,9 +204,8 @@ export class DagRegistry {
   }
 
   /**
-   * What runs a task.
+   * Returns the frozen handler of a task, or undefined.
    * @param name - `dag.key`.
-   * @returns frozen; undefined when this process has no such handler.
    */
   handler(name: string): TaskHandler | undefined {
     const parts = parseHandlerName(name);
@@ -228,7 +221,7 @@ export class DagRegistry {
     return handler;
   }
 
-  /** The entry a DAG has, or one that it can be added by. */
+  /** Returns the entry of a DAG, or makes one. */
   #entryFor(given: DagDefinition): Entry {
     const dag = validateDag(given, this.#tasksMax);
     const known = this.#entries.get(dag.name);
@@ -265,7 +258,7 @@ function requireBindable(dag: string, tasks: ReadonlyMap<string, ValidTask>, key
     throw dagInvalid(dag, `task ${quoted(key)} has two handlers: its own 'run' and one that is bound to it`);
 }
 
-/** The functions count, too: which of two handlers is meant cannot be guessed. */
+/** Compares the functions too: which of two handlers is meant is unknown. */
 const isSame = ({ dag, tasks }: Entry, other: ValidDag): boolean =>
   definitionText(dag) === definitionText(other) &&
   other.tasks.every((task) => {
@@ -293,6 +286,6 @@ function handlerOf(dag: string, task: ValidTask, run: TaskRun): TaskHandler {
     backoff: retry.backoff,
     backoffMs,
     jitter: retry.jitter,
-    // What its author takes for payload and inputs, only the author knows.
+    // The author's types of payload and inputs are not known here.
   } as TaskHandler);
 }

@@ -7,21 +7,19 @@ import { taskFields } from './rules/log-fields.js';
 import type { StopSwitch } from './stop-switch.js';
 import type { TaskAdditions } from './task-additions.js';
 
-/** What a context is made of besides the claim. */
+/** The parts of a context besides the claim. */
 export interface ContextParts {
-  /** Tells the handler to stop. */
   readonly stop: StopSwitch;
-  /** Where what it adds is kept. */
   readonly additions: TaskAdditions;
   readonly logger: Logger;
 }
 
-/** Of a root: it depends on nothing. */
+/** The inputs of a root. */
 const NO_INPUTS = Object.freeze({});
 
 /**
- * What the handler of one try is given. Signal and logger are made when it asks for them: most handlers never look. Own members all of
- * them, so that a handler can pass the context on as `{ ...context }`.
+ * Makes the context of an attempt. Signal and logger are made when they are read, because most handlers never read them. All
+ * members are own properties, so that a handler can pass the context on as `{ ...context }`.
  */
 export function contextOf(task: ClaimedTask, { stop, additions, logger }: ContextParts): TaskContext {
   const { batchId: id, taskKey, attempt, payload, inputs, tenant, dag, bizKey, runNo, traceparent } = task;
@@ -42,10 +40,7 @@ export function contextOf(task: ClaimedTask, { stop, additions, logger }: Contex
   };
 }
 
-/**
- * The same for a transactional handler: its signal aborts with its transaction, too.
- * @param tx - of the handler, which gets it without its commit.
- */
+/** Makes the context of an attempt in a transaction. Its signal aborts with the transaction too. */
 export function contextWithin(task: ClaimedTask, parts: ContextParts, tx: Tx): TransactionalContext {
   const context = contextOf(task, parts);
   let isLinked = false;

@@ -1,21 +1,21 @@
-/** Why a handler is told to stop: its worker stops. */
+/** The reason if a handler is stopped because its worker stops. */
 export const STOPPING = new Error('The worker stops; the task is given back');
 
 /**
- * Tells a running task to stop. Like an AbortController that is made only when somebody wants its signal: most handlers never look, and
- * signals cost more than a short handler does.
+ * Stops a running task. It makes its AbortController only when the signal is read: most handlers never read it, and a signal
+ * costs more than a short handler.
  */
 export class StopSwitch {
   #reason: { readonly value: unknown } | undefined;
   #listener: ((reason: unknown) => void) | undefined;
   #controller: AbortController | undefined;
 
-  /** Why it was thrown; undefined before. */
+  /** The reason of the stop. undefined before it. */
   get reason(): unknown {
     return this.#reason?.value;
   }
 
-  /** Aborts when the switch is thrown. */
+  /** Aborts at the stop. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -24,7 +24,7 @@ export class StopSwitch {
     return this.#controller.signal;
   }
 
-  /** Throws the switch; only the first time counts. */
+  /** Stops the task. Only the first call counts. */
   stop(reason: unknown): void {
     if (this.#reason) return;
     this.#reason = { value: reason };
@@ -32,10 +32,7 @@ export class StopSwitch {
     this.#listener?.(reason);
   }
 
-  /**
-   * Calls back when the switch is thrown, or at once when it was.
-   * @param listener - the only one; gets the reason.
-   */
+  /** Sets the only listener. It is called with the reason, at once if the task is stopped already. */
   onStop(listener: (reason: unknown) => void): void {
     if (this.#reason) listener(this.#reason.value);
     else this.#listener = listener;

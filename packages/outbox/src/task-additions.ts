@@ -8,12 +8,12 @@ import { quoted, taskKeyProblem } from './rules/names.js';
 
 const NONE: readonly NewTask[] = Object.freeze([]);
 
-/** What a handler adds to its batch while it runs: checked when it is given, written with the handler's completion. */
+/** Collects the tasks that a handler adds to its batch. They are validated at once and stored with its completion. */
 export class TaskAdditions {
   readonly #handler: string;
   readonly #registry: DagRegistry;
   readonly #options: ResolvedOutboxOptions;
-  /** Made with the first one: most handlers add nothing. */
+  /** Made with the first task, because most handlers add none. */
   #tasks: Map<string, NewTask> | undefined;
 
   constructor(handler: string, registry: DagRegistry, options: ResolvedOutboxOptions) {
@@ -22,13 +22,13 @@ export class TaskAdditions {
     this.#options = options;
   }
 
-  /** Everything that was added. */
+  /** The added tasks. */
   get tasks(): readonly NewTask[] {
     return this.#tasks ? [...this.#tasks.values()] : NONE;
   }
 
   /**
-   * Adds tasks: all of them, or none when one is refused.
+   * Adds all tasks, or none if one is refused.
    * @throws MillraceError `TASKS_INVALID`, `BATCH_TOO_LARGE`, `PARAMETER_INVALID`.
    */
   add(given: readonly AddedTask[]): void {
@@ -61,7 +61,7 @@ export class TaskAdditions {
     const { key, handler: name, payload, before = [] } = given ?? {};
     const problem = taskKeyProblem(key);
     if (problem !== undefined) throw this.#invalid(problem);
-    // JavaScript may leave it out: that must fail at once, not be tried again as a TypeError.
+    // A missing list in JavaScript must fail at once, not be retried as a TypeError.
     const handler = typeof name === 'string' ? this.#registry.handler(name) : undefined;
     if (!handler)
       throw this.#invalid(
