@@ -57,7 +57,7 @@ describe('orchestrator NFR-2: options of a protection', () => {
     const hedge = { delayMs: 100 };
     expect(refusal({ hedge })).toMatchObject({ code: 'OPTION_INVALID' });
     expect(refusal({ hedge }).message).toMatch(
-      /^Route A\.B, protect: hedge must be left out unless the route says idempotent: true/,
+      /^Route A\.B, protect: hedge must be left out unless the route sets idempotent: true/,
     );
     expect(refusal({ hedge, timeoutMs: 100 }, true).message).toMatch(
       /hedge must be with a delayMs below timeoutMs/,
