@@ -30,20 +30,15 @@ describe('a ledger', () => {
     ]);
   });
 
-  it('refuses a line over 4096 bytes and takes one of exactly that', () => {
+  it('refuses a line over 4096 bytes, fields of its own, and entries after its end', () => {
     const path = newPath();
-    using ledger = openLedger(path);
+    const ledger = openLedger(path);
     const empty = JSON.stringify({ at: Date.now(), pid: process.pid, seq: 1, kind: 'k', padding: '' });
     const padding = 'x'.repeat(4_096 - 1 - empty.length);
     expect(() => ledger.append({ kind: 'k', padding: `${padding}x` })).toThrow(
       'at most 4096 bytes, got 4097',
     );
     expect(ledger.append({ kind: 'k', padding }).seq).toBe(1);
-    expect(readLedger(path)).toHaveLength(1);
-  });
-
-  it('refuses the fields of the ledger, and entries after its end', () => {
-    const ledger = openLedger(newPath());
     expect(() => ledger.append({ kind: 'k', pid: 1 })).toThrow('pid');
     ledger.close();
     expect(() => ledger.append({ kind: 'late' })).toThrow('has been closed');

@@ -31,11 +31,7 @@ it('finds programs in the first folder, and postgres and initdb in the same one'
   });
 });
 
-it.each([
-  ['redis-server', 'apt-get install redis-server'],
-  ['initdb', 'apt-get install postgresql'],
-  ['chromium', 'apt-get install chromium-headless-shell'],
-] as const)('finds %s, and names the command that installs it if it is missing', (name, command) => {
-  expect(findBinary(name)).toMatch(/^\//);
-  expect(() => findBinary(name, findServerBinaries([]))).toThrow(command);
+it('names the command that installs a missing program', () => {
+  expect(findBinary('initdb')).toMatch(/\/initdb$/);
+  expect(() => findBinary('initdb', findServerBinaries([]))).toThrow('`apt-get install postgresql`');
 });

@@ -4,9 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { withPostgres, withRedis } from '../src/clients.js';
+import { withRedis } from '../src/clients.js';
 import { leakCheck } from '../src/leak-check.js';
-import { startPostgres } from '../src/postgres-server.js';
 import { type RedisServer, startRedis } from '../src/redis-server.js';
 import { startTcpProxy, type TcpProxy } from '../src/tcp-proxy.js';
 import { until } from '../src/until.js';
@@ -96,6 +95,7 @@ describe('a TCP proxy before Redis', () => {
   });
 });
 
+// The lost-reply tests of @millrace/postgres cut PostgreSQL connections.
 describe('cutAfterRequest', () => {
   it('lets the request be executed exactly once, and no byte of the reply arrive', async () => {
     await using proxy = await toRedis();
@@ -144,20 +144,6 @@ describe('cutAfterRequest', () => {
     await proxy.close();
     await expect(second).rejects.toThrow('closed before any request');
     await expect(proxy.cutAfterRequest()).rejects.toThrow('has been closed');
-  });
-
-  it('loses the reply of a committed statement of PostgreSQL', async () => {
-    await using postgres = await startPostgres();
-    await using proxy = await startTcpProxy({ targetHost: postgres.host, targetPort: postgres.port });
-    await withPostgres(postgres.url, async (beside) => {
-      await beside.query('CREATE TABLE effects (n int)');
-      const through = postgres.url.replace(`${postgres.port}`, `${proxy.port}`);
-      const happened = proxy.cutAfterRequest((chunk) => chunk.includes('INSERT'));
-      const lost = withPostgres(through, (client) => client.query('INSERT INTO effects VALUES ($1)', [1]));
-      await expect(lost).rejects.toThrow();
-      await happened;
-      expect((await beside.query('SELECT n FROM effects')).rows).toEqual([{ n: 1 }]);
-    });
   });
 });
 
