@@ -1,10 +1,14 @@
-import { isRetryError, isTimeoutError } from '@millrace/async-utils';
+import { isRetryError } from '@millrace/async-utils';
 import {
-  ASYNC_UTILS_CONFIG,
+  type AsyncUtilsAsyncOptions,
   type AsyncUtilsConfig,
   type AsyncUtilsConfigFactory,
   AsyncUtilsModule,
   ConcurrencyLimit,
+  Retryable,
+  RetryInterceptor,
+  Timeout,
+  TimeoutInterceptor,
 } from '@millrace/async-utils/nestjs';
 import {
   type CanActivate,
@@ -14,116 +18,170 @@ import {
   Injectable,
   type MiddlewareConsumer,
   Module,
-  type NestMiddleware,
   type NestModule,
+  type OnModuleInit,
   Optional,
   Scope,
   UseGuards,
 } from '@nestjs/common';
 import { ConfigModule, ConfigService } from '@nestjs/config';
-import { ModuleRef, ModulesContainer, NestFactory } from '@nestjs/core';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { boot, rootModule } from './boot.js';
-import { Counter } from './classes.js';
-import {
-  Bare,
-  EarlyUser,
-  Failing,
-  Layered,
-  noDelay,
-  RequestFailing,
-  recorder,
-  TransientFailing,
-  TransientUser,
-} from './services.js';
+import { boot, create, recorder } from './boot.js';
 
-const fast = (retries: number): AsyncUtilsConfig => ({ retry: { retries, backoff: noDelay } });
+const backoff = () => 0;
+const never = () => new Promise<never>(() => {});
+const settings = (retries: number): AsyncUtilsConfig => ({ retry: { retries, backoff } });
+const withRetries = (retries: number) => AsyncUtilsModule.forRoot(settings(retries));
 
-/** How many tries a call that always fails makes. */
-async function triesOf(failing: Failing, method: 'work' | 'once' | 'undecided' = 'work'): Promise<number> {
+/** Always fails. The number of attempts tells whose settings hold. */
+@Injectable()
+class Failing {
+  attempts = 0;
+
+  @Retryable()
+  async work(): Promise<void> {
+    this.attempts++;
+    throw new Error('always');
+  }
+
+  @Retryable({ retries: 1 })
+  async once(): Promise<void> {
+    await this.work();
+  }
+
+  @Retryable({ retries: undefined })
+  async undecided(): Promise<void> {
+    throw new Error('always');
+  }
+}
+
+@Injectable({ scope: Scope.REQUEST })
+class PerRequest extends Failing {}
+
+@Injectable({ scope: Scope.TRANSIENT })
+class PerUse extends Failing {}
+
+async function attemptsOf(failing: Failing, method: 'work' | 'once' | 'undecided' = 'work') {
   const error = await failing[method]().catch((thrown: unknown) => thrown);
-  return isRetryError(error) ? error.attempts : Number.NaN;
+  return isRetryError(error) ? error.attempts : error;
+}
+
+@Injectable()
+class Bare {
+  @Timeout()
+  async hang(): Promise<unknown> {
+    return never();
+  }
+
+  @Timeout({ fallback: undefined })
+  async silent(): Promise<unknown> {
+    return never();
+  }
+
+  @ConcurrencyLimit()
+  async limited(): Promise<string> {
+    return 'done';
+  }
+}
+
+/** All layers: hangs in its first attempt, then fails until the attempt of this number. */
+@Injectable()
+class Layered {
+  attempts = 0;
+
+  @ConcurrencyLimit(1)
+  @Retryable({ retries: 2, backoff })
+  @Timeout(10)
+  async work(successAt: number): Promise<string> {
+    this.attempts++;
+    if (this.attempts === 1) return never();
+    if (this.attempts < successAt) throw new Error(`attempt ${this.attempts}`);
+    return 'done';
+  }
 }
 
 describe('forRoot', () => {
-  it('async-utils FR-016: decorators use the settings; their own options win', async () => {
-    const app = await boot({ imports: [AsyncUtilsModule.forRoot(fast(5))], providers: [Failing] });
-    expect(await triesOf(app.get(Failing))).toBe(6);
-    expect(await triesOf(app.get(Failing), 'once')).toBe(2);
-    expect(await triesOf(app.get(Failing), 'undecided')).toBe(6);
+  it("async-utils FR-016: a decorator's own options win over the settings, undefined is no option", async () => {
+    const failing = (await boot({ imports: [withRetries(5)], providers: [Failing] })).get(Failing);
+    expect(await attemptsOf(failing)).toBe(6);
+    expect(await attemptsOf(failing, 'once')).toBe(2);
+    expect(await attemptsOf(failing, 'undecided')).toBe(6);
   });
 
-  it('async-utils FR-016: without settings the defaults of the library hold', async () => {
-    const app = await boot({ imports: [AsyncUtilsModule.forRoot()], providers: [Failing, Layered] });
-    expect(app.get(ASYNC_UTILS_CONFIG)).toEqual({});
-    expect(await app.get(Layered).work(2)).toBe('done');
+  it('async-utils FR-016: bare decorators take time, number and fallback from the module', async () => {
+    const start = async (timeout: AsyncUtilsConfig['timeout']) => {
+      const imports = [AsyncUtilsModule.forRoot({ timeout, limit: { concurrency: 1 } })];
+      return (await boot({ imports, providers: [Bare] })).get(Bare);
+    };
+    const failing = await start({ ms: 10 });
+    await expect(failing.hang()).rejects.toMatchObject({ code: 'TIMEOUT', ms: 10 });
+    expect(await failing.limited()).toBe('done');
+    const fallingBack = await start({ ms: 10, fallback: 'usual' });
+    expect([await fallingBack.hang(), await fallingBack.silent()]).toEqual(['usual', undefined]);
   });
 
-  it('async-utils FR-016: bare decorators take time and number from the module', async () => {
-    const config = { timeout: { ms: 10 }, limit: { concurrency: 1 } };
-    const app = await boot({ imports: [AsyncUtilsModule.forRoot(config)], providers: [Bare] });
-    const error = await app
-      .get(Bare)
-      .hang()
-      .catch((thrown: unknown) => thrown);
-    expect(isTimeoutError(error) && error.ms).toBe(10);
-    await app.get(Bare).limited();
-  });
-
-  it("async-utils FR-016: the module's fallback holds where a decorator has none; undefined is one", async () => {
-    const config = { timeout: { ms: 10, fallback: 'usual' }, limit: { concurrency: 1 } };
-    const app = await boot({ imports: [AsyncUtilsModule.forRoot(config)], providers: [Bare] });
-    expect(await app.get(Bare).hang()).toBe('usual');
-    expect(await app.get(Bare).silent()).toBeUndefined();
-  });
-
-  it('async-utils FR-016: a bare decorator without a number anywhere ends the start', async () => {
-    const start = (config: AsyncUtilsConfig) =>
-      boot({ imports: [AsyncUtilsModule.forRoot(config)], providers: [Bare] });
-    await expect(start({ limit: { concurrency: 1 } })).rejects.toThrow(/@Timeout on Bare\.hang has no ms/);
-    await expect(start({ timeout: { ms: 1 } })).rejects.toThrow(
-      /@ConcurrencyLimit on Bare\.limited has no concurrency/,
-    );
+  it.each([
+    [{ limit: { concurrency: 1 } }, /@Timeout on Bare\.hang has no ms/],
+    [{ timeout: { ms: 1 } }, /@ConcurrencyLimit on Bare\.limited has no concurrency/],
+  ])('async-utils FR-016: with %j a bare decorator ends the start', async (config, message) => {
+    const start = boot({ imports: [AsyncUtilsModule.forRoot(config)], providers: [Bare] });
+    await expect(start).rejects.toThrow(message);
   });
 
   it('async-utils FR-016: two applications in one process do not share settings', async () => {
     const start = (retries: number) =>
-      boot({ imports: [AsyncUtilsModule.forRoot(fast(retries))], providers: [Failing, RequestFailing] });
-    const [one, two, none] = [await start(1), await start(6), await boot({ providers: [Layered] })];
-    expect(await triesOf(one.get(Failing))).toBe(2);
-    expect(await triesOf(two.get(Failing))).toBe(7);
-    expect(await triesOf(await one.resolve(RequestFailing))).toBe(2);
-    expect(await triesOf(await two.resolve(RequestFailing))).toBe(7);
-    expect(await none.get(Layered).work(3)).toBe('done');
-  });
-
-  it.each([
-    [{ retry: { retries: -1 } }, /^AsyncUtilsModule: retry: retries must be an integer ≥ 0, got -1$/],
-    [{ timeout: { ms: Number.NaN } }, /^AsyncUtilsModule: timeout: ms must be .* ≥ 0, got NaN$/],
-    [
-      { limit: { concurrency: 0 } },
-      /^AsyncUtilsModule: limit: concurrency must be an integer ≥ 1 or Infinity, got 0$/,
-    ],
-    [{ limit: 3 }, /^AsyncUtilsModule: limit: options must be an object, got 3$/],
-    [{ onRetry: 'log' }, /^AsyncUtilsModule: onRetry must be a function, got 'log'$/],
-    [{ retrys: {} }, /^AsyncUtilsModule: unknown option 'retrys', expected retry, timeout, limit, onRetry/],
-    [{ toString: {} }, /^AsyncUtilsModule: unknown option 'toString'/],
-    [null, /^AsyncUtilsModule: options must be an object, got null$/],
-  ])('async-utils FR-016: bad settings are refused at once: %j', (config, message) => {
-    expect(() => AsyncUtilsModule.forRoot(config as AsyncUtilsConfig)).toThrow(message);
+      boot({ imports: [withRetries(retries)], providers: [Failing, PerRequest] });
+    for (const [app, attempts] of [[await start(1), 2] as const, [await start(6), 7] as const]) {
+      expect(await attemptsOf(app.get(Failing))).toBe(attempts);
+      expect(await attemptsOf(await app.resolve(PerRequest))).toBe(attempts);
+    }
+    const without = await boot({ providers: [Layered] });
+    expect(await without.get(Layered).work(3)).toBe('done');
   });
 
   it('async-utils FR-016: two configurations in one application end the start', async () => {
-    const imports = [AsyncUtilsModule.forRoot(fast(1)), AsyncUtilsModule.forRoot(fast(2))];
+    const imports = [withRetries(1), withRetries(2)];
     await expect(boot({ imports })).rejects.toThrow(/configured twice in one application, expected once/);
   });
 
   it('async-utils FR-016: the bare class beside the configured module is the same module', async () => {
-    const imports = [AsyncUtilsModule.forRoot(fast(1)), AsyncUtilsModule];
-    const app = await boot({ imports, providers: [Failing] });
-    expect(await triesOf(app.get(Failing))).toBe(2);
+    const app = await boot({ imports: [withRetries(1), AsyncUtilsModule], providers: [Failing] });
+    expect(await attemptsOf(app.get(Failing))).toBe(2);
   });
+});
+
+describe('invalid options', () => {
+  const any = <T>(value: unknown) => value as T;
+  const module = (config: unknown) => () => AsyncUtilsModule.forRoot(any(config));
+  it.each<[fault: string, define: () => unknown]>([
+    ['AsyncUtilsModule: retry: retries must be an integer ≥ 0, got -1', module({ retry: { retries: -1 } })],
+    ['AsyncUtilsModule: timeout: ms must be', module({ timeout: { ms: Number.NaN } })],
+    [
+      'AsyncUtilsModule: limit: concurrency must be an integer ≥ 1 or Infinity, got 0',
+      module({ limit: { concurrency: 0 } }),
+    ],
+    ['AsyncUtilsModule: limit: options must be an object, got 3', module({ limit: 3 })],
+    ["AsyncUtilsModule: onRetry must be a function, got 'log'", module({ onRetry: 'log' })],
+    ["AsyncUtilsModule: unknown option 'retrys', expected retry, timeout, limit", module({ retrys: {} })],
+    ["AsyncUtilsModule: unknown option 'toString'", module({ toString: {} })],
+    ['AsyncUtilsModule: options must be an object, got null', module(null)],
+    ["@Retryable: backoff must be 'exponential', 'linear'", () => Retryable({ backoff: any('cubic') })],
+    ["@Retryable: unknown option 'retires', expected retries", () => Retryable(any({ retires: 1 }))],
+    ['@Retryable: signal must be an AbortSignal', () => Retryable({ signal: any(new AbortController()) })],
+    ['@Timeout: ms must be a number of milliseconds ≥ 0, got -1', () => Timeout(-1)],
+    ['@Timeout: error must be a function', () => Timeout({ ms: 1, error: any('x') })],
+    ['@ConcurrencyLimit: concurrency must be an integer ≥ 1', () => ConcurrencyLimit(0)],
+    ['@ConcurrencyLimit: priority must be an integer from 0', () => ConcurrencyLimit({ priority: 11 })],
+    ['@ConcurrencyLimit: holdSlot must be a boolean', () => ConcurrencyLimit({ holdSlot: any('yes') })],
+    ['RetryInterceptor: retries must be an integer ≥ 0', () => new RetryInterceptor({ retries: 0.5 })],
+    ['TimeoutInterceptor: ms must be', () => new TimeoutInterceptor(-1)],
+  ])(
+    'async-utils FR-013, async-utils FR-014, async-utils FR-015, async-utils FR-016: %s',
+    (fault, define) => {
+      expect(define).toThrow(fault);
+    },
+  );
 });
 
 describe('instances', () => {
@@ -133,40 +191,40 @@ describe('instances', () => {
       'a slow factory',
       { provide: Failing, useFactory: () => new Promise((made) => setImmediate(() => made(new Failing()))) },
     ],
-  ])(
-    'async-utils FR-016: settings of %s hold before any onModuleInit, even of a global module imported first',
-    async (_, provider) => {
-      @Module({ providers: [EarlyUser, provider], exports: [Failing] })
-      class First {}
-      const app = await boot({
-        imports: [{ module: First, global: true }, AsyncUtilsModule.forRoot(fast(1))],
-      });
-      expect(app.get(Failing).tries).toBe(2);
-    },
-  );
+  ])('async-utils FR-016: settings of %s hold before any onModuleInit', async (_, provider) => {
+    @Injectable()
+    class EarlyUser implements OnModuleInit {
+      constructor(@Inject(Failing) private readonly failing: Failing) {}
 
-  it('async-utils FR-016: settings hold without init too, as in a testing module', async () => {
-    const imports = [AsyncUtilsModule.forRootAsync({ useFactory: async () => fast(1) })];
-    const root = rootModule({ imports, providers: [Failing, { provide: 'other', useClass: Failing }] });
-    const app = await NestFactory.create(root, new FastifyAdapter(), { abortOnError: false, logger: false });
-    expect(await triesOf(app.get(Failing))).toBe(2);
-    expect(await triesOf(app.get('other'))).toBe(2);
-    await app.close();
+      async onModuleInit(): Promise<void> {
+        await this.failing.work().catch(() => {});
+      }
+    }
+    @Module({ providers: [EarlyUser, provider], exports: [Failing] })
+    class First {}
+    const app = await boot({ imports: [{ module: First, global: true }, withRetries(1)] });
+    expect(app.get(Failing).attempts).toBe(2);
+  });
+
+  it('async-utils FR-016: settings hold without init, as in a testing module', async () => {
+    const imports = [AsyncUtilsModule.forRootAsync({ useFactory: async () => settings(1) })];
+    const app = await create({ imports, providers: [Failing, { provide: 'other', useClass: Failing }] });
+    expect([await attemptsOf(app.get(Failing)), await attemptsOf(app.get('other'))]).toEqual([2, 2]);
   });
 
   it('async-utils FR-016: middleware and guards have the settings', async () => {
-    const tries: number[] = [];
+    const attempts: unknown[] = [];
     @Injectable()
     class FailingGuard extends Failing implements CanActivate {
       async canActivate(): Promise<boolean> {
-        tries.push(await triesOf(this));
+        attempts.push(await attemptsOf(this));
         return true;
       }
     }
     @Injectable()
-    class FailingMiddleware extends Failing implements NestMiddleware {
+    class FailingMiddleware extends Failing {
       async use(_: unknown, __: unknown, next: () => void): Promise<void> {
-        tries.push(await triesOf(this));
+        attempts.push(await attemptsOf(this));
         next();
       }
     }
@@ -184,287 +242,160 @@ describe('instances', () => {
         consumer.apply(FailingMiddleware).forRoutes(Guarded);
       }
     }
-    const app = await boot({ imports: [Feature, AsyncUtilsModule.forRoot(fast(1))] });
+    const app = await boot({ imports: [Feature, withRetries(1)] });
     expect((await app.inject('/')).payload).toBe('ok');
-    expect(tries).toEqual([2, 2]);
+    expect(attempts).toEqual([2, 2]);
   });
 
-  it('async-utils FR-016: an optional dependency of a decorated provider stays optional, its class what it was', async () => {
+  it('async-utils FR-016: a decorated class stays what it was, with its optional dependencies', async () => {
     @Injectable()
     class Choosy extends Failing {
       constructor(@Optional() @Inject('nothing') readonly nothing?: object) {
         super();
       }
     }
-    const app = await boot({ imports: [AsyncUtilsModule.forRoot(fast(1))], providers: [Choosy] });
-    expect(app.get(Choosy)).toBeInstanceOf(Choosy);
+    const app = await boot({ imports: [withRetries(1)], providers: [Choosy] });
     expect(app.get(Choosy).constructor).toBe(Choosy);
-    const wrappers = [...app.get(ModulesContainer).values()].flatMap((module) => [
-      ...module.providers.values(),
+    const wrappers = [...app.get(ModulesContainer).values()].flatMap(({ providers }) => [
+      ...providers.values(),
     ]);
-    expect(wrappers.find((wrapper) => wrapper.token === Choosy)?.metatype).toBe(Choosy);
+    expect(wrappers.find(({ token }) => token === Choosy)?.metatype).toBe(Choosy);
   });
 
-  it('async-utils FR-016: request-scoped controllers and providers have the settings of their application', async () => {
-    @Controller('scoped')
-    class ScopedController {
-      constructor(@Inject(RequestFailing) private readonly failing: RequestFailing) {}
+  it('async-utils FR-016: scoped instances have the settings, made at the start, per request or per use', async () => {
+    @Injectable()
+    class User {
+      constructor(@Inject(PerUse) readonly own: PerUse) {}
+    }
+    @Controller()
+    class Scoped {
+      constructor(@Inject(PerRequest) private readonly failing: PerRequest) {}
 
       @Get()
-      async tries(): Promise<string> {
-        return `${await triesOf(this.failing)} ${this.failing.constructor.name}`;
+      async get(): Promise<string> {
+        return `${await attemptsOf(this.failing)} of ${this.failing.constructor.name}`;
       }
     }
-    const app = await boot({
-      imports: [AsyncUtilsModule.forRoot(fast(4))],
-      controllers: [ScopedController],
-      providers: [RequestFailing],
-    });
-    expect((await app.inject('/scoped')).payload).toBe('5 RequestFailing');
+    const providers = [PerRequest, PerUse, User];
+    const app = await boot({ imports: [withRetries(4)], controllers: [Scoped], providers });
+    expect((await app.inject('/')).payload).toBe('5 of PerRequest');
+    const later = await app.resolve(PerUse);
+    expect(later).toBeInstanceOf(PerUse);
+    expect([await attemptsOf(app.get(User).own), await attemptsOf(later)]).toEqual([5, 5]);
   });
 
-  it('async-utils FR-016: transient providers have them too, made at the start or later', async () => {
-    const app = await boot({
-      imports: [AsyncUtilsModule.forRoot(fast(4))],
-      providers: [TransientFailing, TransientUser],
-    });
-    expect(await triesOf(app.get(TransientUser).own)).toBe(5);
-    const later = await app.resolve(TransientFailing);
-    expect(later).toBeInstanceOf(TransientFailing);
-    expect(await triesOf(later)).toBe(5);
-  });
-
-  it('async-utils FR-016: values and factories have them; what the container does not list has the defaults', async () => {
-    const app = await boot({
-      imports: [AsyncUtilsModule.forRoot(fast(4))],
-      providers: [
-        { provide: 'value', useValue: new Failing() },
-        { provide: 'factory', useFactory: () => new Failing() },
-      ],
-    });
-    expect(await triesOf(app.get('value'))).toBe(5);
-    expect(await triesOf(app.get('factory'))).toBe(5);
-    const unknown = await app.get(ModuleRef).create(Failing);
+  it('async-utils FR-016: values and factories have the settings, unlisted instances the defaults', async () => {
+    const providers = [
+      { provide: 'value', useValue: new Failing() },
+      { provide: 'factory', useFactory: () => new Failing() },
+    ];
+    const app = await boot({ imports: [withRetries(4)], providers });
+    expect([await attemptsOf(app.get('value')), await attemptsOf(app.get('factory'))]).toEqual([5, 5]);
+    const unlisted = await app.get(ModuleRef).create(Failing);
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const tries = triesOf(unknown);
+    const attempts = attemptsOf(unlisted);
     await vi.runAllTimersAsync();
     vi.useRealTimers();
-    expect(await tries).toBe(4);
-  });
-});
-
-describe('shared limits', () => {
-  const counter = new Counter();
-
-  @ConcurrencyLimit(1)
-  class Counted {
-    async work(): Promise<void> {
-      await counter.run();
-    }
-
-    @ConcurrencyLimit(1)
-    async other(): Promise<void> {
-      await counter.run();
-    }
-  }
-  @Injectable({ scope: Scope.REQUEST })
-  class PerRequest extends Counted {}
-  @Injectable({ scope: Scope.TRANSIENT })
-  class PerUse extends Counted {}
-  @Injectable()
-  class User {
-    constructor(@Inject(PerUse) readonly own: PerUse) {}
-  }
-  /** Scoped by what it needs: Nest makes one for each request. */
-  @Controller()
-  class Dependent extends Counted {
-    constructor(@Inject(PerRequest) readonly needed: PerRequest) {
-      super();
-    }
-
-    @Get()
-    get(): Promise<void> {
-      return this.work();
-    }
-  }
-
-  const start = () =>
-    boot({
-      imports: [AsyncUtilsModule.forRoot()],
-      controllers: [Dependent],
-      providers: [PerRequest, PerUse, User, Counted, { provide: 'second', useClass: Counted }],
-    });
-  const mostOf = (instances: Counted[]) => {
-    counter.most = 0;
-    return counter.mostOf(instances.flatMap((each) => [each.work(), each.work()]));
-  };
-
-  it('async-utils FR-015: request-scoped providers share one limit per class and application', async () => {
-    const [one, two] = [await start(), await start()];
-    const make = async (app: typeof one) => [await app.resolve(PerRequest), await app.resolve(PerRequest)];
-    expect(await mostOf(await make(one))).toBe(1);
-    expect(await mostOf([...(await make(one)), ...(await make(two))])).toBe(2);
-    expect(await mostOf([await one.resolve(PerRequest), await one.resolve(PerUse)])).toBe(2);
-    const [first, second] = (await make(one)) as [PerRequest, PerRequest];
-    counter.most = 0;
-    expect(await counter.mostOf([first.work(), first.other(), second.work(), second.other()])).toBe(2);
-  });
-
-  it('async-utils FR-015: so do transient providers, made at the start or later', async () => {
-    const app = await start();
-    const instances = [app.get(User).own, await app.resolve(PerUse), await app.resolve(PerUse)];
-    expect(new Set(instances).size).toBe(3);
-    expect(await mostOf(instances)).toBe(1);
-  });
-
-  it('async-utils FR-015: so does a controller that is scoped by what it needs', async () => {
-    const app = await start();
-    counter.most = 0;
-    await counter.mostOf([1, 2, 3].map(() => app.inject('/')));
-    expect(counter.most).toBe(1);
-  });
-
-  it('async-utils FR-015: singletons of one class keep a limit each', async () => {
-    const app = await start();
-    expect(await mostOf([app.get(Counted), app.get('second')])).toBe(2);
+    expect(await attempts).toBe(4);
   });
 });
 
 describe('forRootAsync', () => {
   @Injectable()
   class Settings implements AsyncUtilsConfigFactory {
+    static made = 0;
+
+    constructor() {
+      Settings.made++;
+    }
+
     async createAsyncUtilsConfig(): Promise<AsyncUtilsConfig> {
-      return fast(2);
+      return settings(7);
     }
   }
+  @Module({ providers: [{ provide: 'retries', useValue: 7 }, Settings], exports: ['retries', Settings] })
+  class Source {}
+  const start = (options: AsyncUtilsAsyncOptions) =>
+    boot({ imports: [AsyncUtilsModule.forRootAsync(options)], providers: [Failing] });
 
-  it('async-utils FR-017: useFactory, with what it injects', async () => {
-    @Module({ providers: [{ provide: 'retries', useValue: 7 }], exports: ['retries'] })
-    class Source {}
-    const imported = AsyncUtilsModule.forRootAsync({
-      imports: [Source],
-      inject: ['retries'],
-      useFactory: async (retries: number) => fast(retries),
-    });
-    const app = await boot({ imports: [imported], providers: [Failing] });
-    expect(await triesOf(app.get(Failing))).toBe(8);
+  it.each<[string, AsyncUtilsAsyncOptions, made: number]>([
+    ['useFactory', { imports: [Source], inject: ['retries'], useFactory: async (n) => settings(n) }, 1],
+    ['useClass', { useClass: Settings }, 1],
+    ['useExisting', { imports: [Source], useExisting: Settings }, 1],
+  ])('async-utils FR-017: takes the settings of %s', async (_, options, made) => {
+    Settings.made = 0;
+    const app = await start(options);
+    expect(await attemptsOf(app.get(Failing))).toBe(8);
+    expect(Settings.made).toBe(made);
   });
 
-  it('async-utils FR-017: useClass', async () => {
-    const app = await boot({
-      imports: [AsyncUtilsModule.forRootAsync({ useClass: Settings })],
-      providers: [Failing],
-    });
-    expect(await triesOf(app.get(Failing))).toBe(3);
+  it.each([
+    [{ retry: { retries: '3' } }, "AsyncUtilsModule: retry: retries must be an integer ≥ 0, got '3'"],
+    [undefined, 'AsyncUtilsModule: options must be an object, got undefined'],
+  ])('async-utils FR-017: %j ends the start', async (config, message) => {
+    await expect(start({ useFactory: () => config as unknown as AsyncUtilsConfig })).rejects.toThrow(message);
   });
 
-  it('async-utils FR-017: useExisting takes the instance that is there', async () => {
-    const made: Settings[] = [];
-    @Module({
-      providers: [{ provide: Settings, useFactory: () => made[made.push(new Settings()) - 1] }],
-      exports: [Settings],
-    })
-    class Source {}
-    const app = await boot({
-      imports: [AsyncUtilsModule.forRootAsync({ imports: [Source], useExisting: Settings })],
-      providers: [Failing],
-    });
-    expect(await triesOf(app.get(Failing))).toBe(3);
-    expect(made).toHaveLength(1);
-  });
-
-  it('async-utils FR-017: bad settings end the start with a message', async () => {
-    const start = (config: unknown) =>
-      boot({
-        imports: [AsyncUtilsModule.forRootAsync({ useFactory: () => config as AsyncUtilsConfig })],
-      });
-    await expect(start({ retry: { retries: '3' } })).rejects.toThrow(
-      /^AsyncUtilsModule: retry: retries must be an integer ≥ 0, got '3'$/,
-    );
-    await expect(start(undefined)).rejects.toThrow(
-      /^AsyncUtilsModule: options must be an object, got undefined$/,
-    );
-  });
-
-  it('async-utils FR-017: exactly one source of settings', () => {
-    const message = /expected exactly one of useFactory, useClass and useExisting/;
-    expect(() => AsyncUtilsModule.forRootAsync({})).toThrow(message);
-    expect(() => AsyncUtilsModule.forRootAsync({ useClass: Settings, useExisting: Settings })).toThrow(
-      message,
-    );
-  });
+  it.each([{}, { useClass: Settings, useExisting: Settings }])(
+    'async-utils FR-017: refuses %j: not exactly one source',
+    (options) => {
+      const message = 'expected exactly one of useFactory, useClass and useExisting';
+      expect(() => AsyncUtilsModule.forRootAsync(options)).toThrow(message);
+    },
+  );
 
   describe('with @nestjs/config', () => {
     afterEach(() => void vi.unstubAllEnvs());
-
-    it('async-utils FR-020: the environment reaches the decorators through ConfigService', async () => {
-      vi.stubEnv('TEST_RETRIES', '4');
-      const imported = AsyncUtilsModule.forRootAsync({
+    const startWith = (retries: string) => {
+      vi.stubEnv('TEST_RETRIES', retries);
+      return start({
         imports: [ConfigModule.forRoot({ ignoreEnvFile: true })],
         inject: [ConfigService],
-        useFactory: (config: ConfigService) => fast(Number(config.getOrThrow('TEST_RETRIES'))),
+        useFactory: (config: ConfigService) => settings(Number(config.getOrThrow('TEST_RETRIES'))),
       });
-      const app = await boot({ imports: [imported], providers: [Failing] });
-      expect(await triesOf(app.get(Failing))).toBe(5);
+    };
+
+    it('async-utils FR-020: the environment reaches the decorators through ConfigService', async () => {
+      expect(await attemptsOf((await startWith('4')).get(Failing))).toBe(5);
     });
 
     it('async-utils FR-020: a variable that is no number ends the start', async () => {
-      vi.stubEnv('TEST_RETRIES', 'many');
-      const imported = AsyncUtilsModule.forRootAsync({
-        imports: [ConfigModule.forRoot({ ignoreEnvFile: true })],
-        inject: [ConfigService],
-        useFactory: (config: ConfigService) => fast(Number(config.getOrThrow('TEST_RETRIES'))),
-      });
-      await expect(boot({ imports: [imported] })).rejects.toThrow(/retries must be an integer ≥ 0, got NaN/);
+      await expect(startWith('many')).rejects.toThrow(/retries must be an integer ≥ 0, got NaN/);
     });
   });
 });
 
 describe('hooks of the module', () => {
   const site = { className: 'Layered', methodName: 'work' };
+  const start = async (hooks: AsyncUtilsConfig) =>
+    (await boot({ imports: [AsyncUtilsModule.forRoot(hooks)], providers: [Layered] })).get(Layered);
 
-  it('async-utils FR-025: onRetry per retry and onTimeout per try, with class and method', async () => {
-    const { config, events } = recorder();
-    const app = await boot({ imports: [AsyncUtilsModule.forRoot(config)], providers: [Layered] });
-    await app.get(Layered).work(3);
-    expect(events.slice(0, 3)).toEqual([
+  it('async-utils FR-025: hear of each timeout and retry with class and method, of the end once', async () => {
+    const { hooks, events } = recorder();
+    const layered = await start(hooks);
+    await layered.work(3);
+    const durationMs = expect.any(Number);
+    expect(events.splice(0)).toEqual([
       ['timeout', { ms: 10, ...site }],
       ['retry', { attempt: 1, delayMs: 0, error: expect.objectContaining({ code: 'TIMEOUT' }), ...site }],
-      ['retry', { attempt: 2, delayMs: 0, error: expect.objectContaining({ message: 'try 2' }), ...site }],
-    ]);
-  });
-
-  it('async-utils FR-026: onSuccess and onError once per call, however many layers there are', async () => {
-    const { config, events } = recorder();
-    const app = await boot({ imports: [AsyncUtilsModule.forRoot(config)], providers: [Layered] });
-    await app.get(Layered).work(3);
-    await app
-      .get(Layered)
-      .work(99)
-      .catch(() => {});
-    const ends = events.filter(([name]) => name === 'success' || name === 'error');
-    expect(ends).toEqual([
-      ['success', { attempts: 3, durationMs: expect.any(Number), ...site }],
       [
-        'error',
-        {
-          attempts: 3,
-          durationMs: expect.any(Number),
-          error: expect.objectContaining({ code: 'RETRY_EXHAUSTED' }),
-          ...site,
-        },
+        'retry',
+        { attempt: 2, delayMs: 0, error: expect.objectContaining({ message: 'attempt 2' }), ...site },
       ],
+      ['success', { attempts: 3, durationMs, ...site }],
     ]);
+    await layered.work(99).catch(() => {});
+    const error = expect.objectContaining({ code: 'RETRY_EXHAUSTED' });
+    expect(events.slice(2)).toEqual([['error', { attempts: 3, durationMs, error, ...site }]]);
   });
 
-  it('async-utils FR-026: hooks that throw or reject change nothing', async () => {
+  it('async-utils FR-026: change nothing when they throw or reject', async () => {
     const bad = () => {
       throw new Error('hook');
     };
     const worse = async () => bad();
-    const config = { onRetry: bad, onTimeout: worse, onSuccess: bad, onError: worse };
-    const app = await boot({ imports: [AsyncUtilsModule.forRoot(config)], providers: [Layered] });
-    expect(await app.get(Layered).work(3)).toBe('done');
-    await expect(app.get(Layered).work(99)).rejects.toMatchObject({ code: 'RETRY_EXHAUSTED' });
+    const layered = await start({ onRetry: bad, onTimeout: worse, onSuccess: bad, onError: worse });
+    expect(await layered.work(3)).toBe('done');
+    await expect(layered.work(99)).rejects.toMatchObject({ code: 'RETRY_EXHAUSTED' });
   });
 });

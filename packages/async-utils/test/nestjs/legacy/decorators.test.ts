@@ -1,5 +1,5 @@
-import * as classes from '../classes.js';
 import { decoratorSuite } from '../decorators-suite.js';
-import { MISUSES } from '../misuses.js';
+import { limitSuite } from '../limits-suite.js';
 
-decoratorSuite('legacy', classes, MISUSES);
+decoratorSuite('legacy');
+limitSuite('legacy');

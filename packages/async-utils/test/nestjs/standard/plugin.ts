@@ -2,10 +2,10 @@ import { transform } from 'esbuild';
 import type { Plugin } from 'vitest/config';
 
 const here = '/test/nestjs/standard/';
-const shared = ['../classes.js', '../misuses.js'];
+const shared = /^\.\.\/\w+-suite\.js$/;
 
 /**
- * Compiles the standard decorators of this folder's tests, and of the files they share with the legacy tests: Vite's
+ * Compiles the standard decorators of this folder's tests, and of the suites that they share with the legacy tests: Vite's
  * own compiler knows the legacy ones only. The query makes the second compilation a module of its own.
  */
 export function standardDecorators(): Plugin {
@@ -13,7 +13,7 @@ export function standardDecorators(): Plugin {
     name: 'standard-decorators',
     enforce: 'pre',
     async resolveId(source, importer) {
-      if (!importer?.includes(here) || !shared.includes(source)) return undefined;
+      if (!importer?.includes(here) || !shared.test(source)) return undefined;
       const file = await this.resolve(source, importer, { skipSelf: true });
       return file && `${file.id}?standard`;
     },
