@@ -120,11 +120,12 @@ export class RedisConnection implements Service, ScriptRunner {
    */
   async requireNoEviction(options: CallOptions = {}): Promise<void> {
     this.#open();
-    const timeoutMs = options.timeoutMs ?? this.options.callTimeoutMs;
+    const deadline = this.#deadline(options);
     let replies: unknown[];
     try {
-      const masters = await this.#connections.masters(timeoutMs);
-      replies = await Promise.all(masters.map((master) => master.send('INFO', ['memory'], timeoutMs)));
+      const masters = await this.#connections.masters(this.#leftMs(deadline));
+      const leftMs = this.#leftMs(deadline);
+      replies = await Promise.all(masters.map((master) => master.send('INFO', ['memory'], leftMs)));
     } catch (error) {
       this.#connections.refresh(); // The node that failed may be no master any more.
       throw toRedisError(error, 'INFO');
