@@ -7,7 +7,7 @@ const check = (change: object, max = 1_048_576) =>
   checkCommand({ ...GOOD, ...change } as never, () => 'made', max);
 
 describe('checkCommand', () => {
-  it('orchestrator FR-1: takes what the contract allows, up to every limit', () => {
+  it('orchestrator FR-1: accepts commands up to every limit of the contract', () => {
     expect(check({}).command).toEqual(GOOD);
     expect(check({ idemKey: undefined }).command.idemKey).toBe('made');
     expect(check({ payload: undefined }).command.payload).toBeNull();
@@ -40,7 +40,7 @@ describe('checkCommand', () => {
     ['payload', () => 1],
     ['payload', Number.NaN],
     ['payload', 10n],
-  ])('orchestrator FR-1: refuses %s = %s', (field, value) => {
+  ])('orchestrator FR-1: rejects %s = %s', (field, value) => {
     try {
       check({ [field]: value });
       expect.unreachable();
@@ -49,7 +49,7 @@ describe('checkCommand', () => {
     }
   });
 
-  it('orchestrator FR-1: refuses a payload that is circular or too deep, and what is no object at all', () => {
+  it('orchestrator FR-1: rejects a payload that is circular or too deep, and a command that is no object', () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     let deep: unknown = 1;
@@ -60,7 +60,7 @@ describe('checkCommand', () => {
       expect(() => checkCommand(input as never, () => 'k', 10)).toThrow(/command must be an object/);
   });
 
-  it('orchestrator FR-1: the same body in any order of its keys has the same hash, any other body another one', () => {
+  it('orchestrator FR-1: hashes a body independently of the order of its keys', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const hash = (payload: unknown) => check({ payload }).bodyHash;

@@ -22,7 +22,7 @@ describe('OpId', () => {
     expect(OpId.next(later, rng) > (ids.toSorted().at(-1) as string)).toBe(true);
   });
 
-  it('orchestrator FR-1: an id is read in any case; anything else is refused', () => {
+  it('orchestrator FR-1: parses an id in any case and rejects other text', () => {
     expect(ID).toBe('01900000-0000-7000-8000-0000000000ab');
     for (const text of ['', 'x', '01900000', `${ID} `, undefined, null, {}])
       expect(() => OpId.of(text as string)).toThrow(/opId must be a UUID/);
@@ -45,7 +45,7 @@ describe('Envelope', () => {
 });
 
 describe('Outcome', () => {
-  it('orchestrator FR-2: is made whole or not at all, and known by its making', () => {
+  it('orchestrator FR-2: rejects incomplete outcomes, and recognises only its own', () => {
     expect(Outcome.ok()).toEqual({ type: 'Ok' });
     expect(Outcome.ok(1, 'done')).toEqual({ type: 'Ok', data: 1, message: 'done' });
     expect(Outcome.fail('CODE', 'why', { a: 1 })).toEqual({
@@ -103,7 +103,7 @@ describe('OperationHandle', () => {
     for (const handle of [completed, later]) expect(Object.isFrozen(handle)).toBe(true);
   });
 
-  it('orchestrator FR-2: the factories refuse a missing opId, a missing outcome, a blank status URL', () => {
+  it('orchestrator FR-2: rejects a missing opId, a missing outcome and a blank status URL', () => {
     for (const opId of [undefined, '', null, 5]) {
       expect(() => OperationHandle.completed(opId as never, Outcome.ok())).toThrow(/opId must be an OpId/);
       expect(() => OperationHandle.async(opId as never, '/x')).toThrow(/opId must be an OpId/);
@@ -116,7 +116,7 @@ describe('OperationHandle', () => {
 });
 
 describe('StateTransition', () => {
-  it('orchestrator NFR-2: allows the drawn steps and no other', () => {
+  it('orchestrator NFR-2: allows the drawn transitions and no other', () => {
     const allowed = ['PENDING IN_PROGRESS', 'IN_PROGRESS COMPLETED', 'IN_PROGRESS FAILED'];
     for (const from of OPERATION_STATES)
       for (const to of OPERATION_STATES) {

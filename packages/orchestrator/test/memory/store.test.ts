@@ -21,8 +21,8 @@ function openHome(operationsMax: number): { readonly home: Home; readonly clock:
   return { home, clock };
 }
 
-describe('the room of a memory store', () => {
-  it('orchestrator NFR-2: what ended first makes room for what is new', async () => {
+describe('the size of a memory store', () => {
+  it('orchestrator NFR-2: drops the operation that ended first for a new one', async () => {
     const { home, clock } = openHome(3);
     const [one, two] = [await home.pending({ idemKey: '1' }), await home.pending({ idemKey: '2' })];
     await home.store.runs.settle(two, OK);
@@ -41,7 +41,7 @@ describe('the room of a memory store', () => {
     ]);
   });
 
-  it('orchestrator NFR-2: full of operations that have not ended it says so, and keeps them', async () => {
+  it('orchestrator NFR-2: rejects a new operation while no operation has ended, and keeps all', async () => {
     const { home } = openHome(2);
     const refs = [await home.pending({ idemKey: 'a' }), await home.settled(RETRY)];
     await expect(home.accept()).rejects.toMatchObject({ code: 'STORE_FULL' });
@@ -55,7 +55,7 @@ describe('the room of a memory store', () => {
     expect(await home.accept()).toMatchObject({ kind: 'accepted' });
   });
 
-  it('orchestrator NFR-2: an old key is not given away by an accept that found no room', async () => {
+  it('orchestrator NFR-2: keeps an old key if a new operation is rejected', async () => {
     const { home, clock } = openHome(1);
     await home.settled(OK, { idemKey: 'old' });
     clock.jump(1e9);
@@ -65,21 +65,21 @@ describe('the room of a memory store', () => {
     expect(await home.accept({ idemKey: 'old' })).toMatchObject({ kind: 'known' });
   });
 
-  it.each([0, 1.5, '9'])('orchestrator NFR-2: operationsMax %s is refused', (operationsMax) => {
+  it.each([0, 1.5, '9'])('orchestrator NFR-2: rejects operationsMax %s', (operationsMax) => {
     expect(() => new MemoryOperationStore({ operationsMax: operationsMax as number })).toThrow(
       /operationsMax/,
     );
   });
 
-  it('orchestrator NFR-3: claims and reaps cost the same with 20,000 operations around as with 200', async () => {
+  it('orchestrator NFR-3: claims and reaps take the same time with 20,000 operations as with 200', async () => {
     const few = await claimingMs(200);
     const many = await claimingMs(20_000);
-    // A scan for each would be a hundred times as much.
+    // A scan would take a hundred times as long.
     expect(many / few).toBeLessThan(20);
   });
 });
 
-/** How long a round of claims and reaps takes with so many operations around; the best of some, since others are at work on the machine. */
+/** Measures a round of claims and reaps with this many other operations. The best of 8 rounds, because the machine may be busy. */
 async function claimingMs(around: number): Promise<number> {
   const { home, clock } = openHome(100_000);
   for (let n = 0; n < around; n++) {
@@ -101,7 +101,7 @@ async function claimingMs(around: number): Promise<number> {
   return Math.min(...rounds);
 }
 
-describe('what a memory store finds operations by', () => {
+describe('the indexes of a memory store', () => {
   it('orchestrator NFR-2: finds the first operation by each time, and the next due one of some routes', () => {
     const rng = seededRng('times');
     const { home } = openHome(100);
@@ -127,14 +127,14 @@ describe('what a memory store finds operations by', () => {
     }
   });
 
-  it('orchestrator NFR-2: ids in their order, both ways', () => {
+  it('orchestrator NFR-2: keeps ids in order, both ways', () => {
     const rng = seededRng('ids');
     const many = Array.from({ length: 300 }, (_, n) => `id-${String(n).padStart(3, '0')}` as OpId);
     const order = new IdOrder();
     const model = new Set<OpId>();
     for (let turn = 0; turn < 4_000; turn++) {
       const opId = rng.pick(many);
-      // Full at first, then nearly empty, so that left-overs are tidied away.
+      // Full at first, then nearly empty, so that deleted ids are removed.
       if (rng.chance(turn < 1_500 ? 0.8 : 0.1)) {
         order.add(opId);
         model.add(opId);

@@ -15,7 +15,7 @@ import {
 
 class Root {}
 
-/** A module of its own on the spot; modules of one class are different ones all the same. */
+/** Makes a module with a class of its own. */
 export const feature = (name: string, metadata: ModuleMetadata): DynamicModule => {
   const { [name]: module } = { [name]: class {} };
   return { module: module as new () => object, ...metadata };
@@ -27,20 +27,20 @@ export interface Served {
   readonly url: string;
   readonly client: OperationsClient;
   readonly host: OrchestratorHost;
-  /** Asks without the client, at a path below the server. */
+  /** Sends a request without the client. */
   ask(path: string, init?: RequestInit): Promise<Response>;
   /** Posts a body to the operations. */
   post(body: unknown, headers?: Record<string, string>): Promise<Response>;
 }
 
-/** How an application is made. */
+/** Options of the application. */
 export interface ServeOptions {
   readonly metadata?: ModuleMetadata;
   readonly prepare?: (app: NestFastifyApplication) => void;
   readonly path?: string;
 }
 
-/** Starts an application as `open` does, and closes it when the test ends. */
+/** Starts an application as `open` does and closes it at the end of the test. */
 export async function serve(...given: Parameters<typeof open>): Promise<Served> {
   const served = await open(...given);
   onTestFinished(() => served.app.close());
@@ -79,14 +79,14 @@ export async function open(
   };
 }
 
-/** Quick and quiet. */
+/** Options for quick tests without logs. */
 export const QUIET = {
   logger: silentLogger,
   gracePeriodMs: 1_000,
   tries: { backoffBaseMs: 10, backoffJitter: 0 },
 } as const;
 
-/** A problem of this code and status, as the server has to send it. */
+/** Expects a complete problem with this code and status, and returns it. */
 export async function expectProblem(
   response: Response,
   code: string,
@@ -108,7 +108,7 @@ export async function expectProblem(
   return problem;
 }
 
-/** Work that ends only when it is told to stop. */
+/** Work that ends only at an abort. */
 export const endless = inline(
   (_, { signal }) =>
     new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason))),

@@ -52,7 +52,7 @@ const mostly = command.map(({ more, ...rest }) =>
   Math.abs(JSON.stringify(rest).length) % 5 === 0 ? { ...rest, more } : rest,
 );
 
-it('orchestrator FR-1: the schema of the contract takes exactly the commands that the orchestrator takes', () => {
+it('orchestrator FR-1: the contract accepts exactly the commands that the orchestrator accepts', () => {
   const counts = { taken: 0, refused: 0 };
   fc.assert(
     fc.property(mostly, (given) => {

@@ -4,7 +4,7 @@ import { inline, MemoryOperationStore, OrchestratorService, RouteExecutor } from
 import { openEventStream } from '../../src/nestjs/event-stream.js';
 import { endless } from './boot.js';
 
-it('orchestrator FR-5: a stream with nothing to tell says every 15 s that it is there, and ends with its signal', async () => {
+it('orchestrator FR-5: sends a comment every 15 s on a silent stream, and ends with its signal', async () => {
   const clock = new ManualClock();
   const executor = new RouteExecutor({ routes: { 'A.B': endless }, clock, maxProcessingMs: 600_000 });
   const store = new MemoryOperationStore({ clock });
@@ -38,7 +38,7 @@ it('orchestrator FR-5: a stream with nothing to tell says every 15 s that it is 
   await Promise.all([orchestrator.stop(), clock.advance(1_000)]);
 });
 
-it('orchestrator FR-5: a client that has gone before its stream was open leaves nothing behind', async () => {
+it('orchestrator FR-5: destroys the stream of a client that disconnected before it opened', async () => {
   const executor = new RouteExecutor({ routes: { 'A.B': inline(() => 1) } });
   await using orchestrator = new OrchestratorService({ executor, store: new MemoryOperationStore() });
   const { opId } = await orchestrator.submit({ domain: 'A', eventType: 'B', bizKey: 'k' }, 5_000);

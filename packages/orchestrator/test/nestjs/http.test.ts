@@ -11,7 +11,7 @@ describe('the path of a request', () => {
     ['/', ''],
   ])('%s → %s', (url, path) => expect(at(url)).toBe(path));
 
-  it('is found at once, whatever anybody sends', () => {
+  it('is found quickly in a hostile URL', () => {
     const hostile = `/a${'/'.repeat(15_000)}b`;
     const from = process.cpuUsage();
     for (let i = 0; i < 20; i++) expect(at(hostile)).toBe(hostile);

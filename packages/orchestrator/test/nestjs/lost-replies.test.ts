@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { inline } from '../../src/index.js';
 import { serve } from './boot.js';
 
-it('orchestrator NFR-2: a submit whose answer was lost is repeated by the client, and its work runs once', async () => {
+it('orchestrator NFR-2: the client repeats a submit whose response was lost, and its work runs once', async () => {
   let runs = 0;
   const { url } = await serve({ routes: { 'ORDER.PLACE': inline(() => ++runs) } });
   const proxy = await startTcpProxy({ targetHost: '127.0.0.1', targetPort: Number(new URL(url).port) });

@@ -169,7 +169,7 @@ it('orchestrator FR-5: OPERATION_RUNNING 409 in strict mode, which the client th
   expect(error).toMatchObject({ ...problem, message: expect.stringContaining(opId) });
 });
 
-it('orchestrator FR-5: a 503 whose error names no time has a Retry-After too', async () => {
+it('orchestrator FR-5: a 503 has a Retry-After even if its error sets no time', async () => {
   const store = new MemoryOperationStore({ operationsMax: 1 });
   const { post } = await serve({ routes: { 'ORDER.PLACE': endless }, store, gracePeriodMs: 10 });
   expect((await post({ ...COMMAND, timeBudgetMs: 50 })).status).toBe(202);

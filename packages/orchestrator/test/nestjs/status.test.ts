@@ -10,7 +10,7 @@ import { endless, expectProblem, open, type Served, serve } from './boot.js';
 const COMMAND = { domain: 'ORDER', eventType: 'PLACE', bizKey: 'order-1' };
 const BRIEF = { timeBudgetMs: 50 };
 
-/** Work that ends when the test says so, and says when it runs. */
+/** Work that the test ends, and a signal of its start. */
 function held() {
   const mayEnd = latch<unknown>('the work may end');
   const begun = latch('the work runs');
@@ -21,7 +21,7 @@ function held() {
   return { mayEnd, begun, routes: { 'ORDER.PLACE': route } };
 }
 
-/** Tells when a request has begun to wait for an end, and when it has left. */
+/** Signals the start and the end of a request's wait. */
 function watchWaits({ operations }: OrchestratorHost) {
   const entered = latch<AbortSignal>('the request waits');
   const left = latch('the request waits no more');
@@ -157,7 +157,7 @@ describe('orchestrator FR-5: events of an operation', () => {
       expect(operation.endedAt).toBeNull();
     }
     await until(() => host.eventStreams === 0, { what: 'the stream to be forgotten' });
-    // One that has ended: its start and its end.
+    // An ended operation sends start and end.
     const response = await ask(`/api/operations/${opId}/events`);
     expect(response.headers.get('content-type')).toBe('text/event-stream');
     expect(response.headers.get('cache-control')).toContain('no-cache');
@@ -285,7 +285,7 @@ it('orchestrator FR-5: keeps tenants apart: same keys, own operations, none of a
   const opIds = async (client: typeof a) => (await client.list()).items.map(({ opId }) => opId);
   expect(await opIds(a)).toEqual([ofA.opId]);
   expect(await opIds(b)).toEqual([ofB.opId]);
-  // Somebody who belongs to no tenant sees all of them.
+  // A caller without a tenant sees all tenants.
   expect(await opIds(all)).toEqual([ofB.opId, ofA.opId]);
   expect((await all.list({ tenant: 'a' })).items).toMatchObject([{ opId: ofA.opId }]);
   expect((await all.list({ tenant: '' })).items).toEqual([]);

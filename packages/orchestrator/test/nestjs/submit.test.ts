@@ -5,13 +5,13 @@ import { endless, expectProblem, open, type Served, serve } from './boot.js';
 
 const COMMAND = { domain: 'ORDER', eventType: 'PLACE', bizKey: 'order-1' };
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-/** A budget that only a broken server exceeds, however busy the machine is. */
+/** A budget that is enough on a busy machine. */
 const PATIENT = { timeBudgetMs: 5_000 };
 
 const quick = inline(({ payload }) => Outcome.ok({ echo: payload }, 'done'));
 
 describe('orchestrator FR-5: the answer 200', () => {
-  it('orchestrator FR-5: an outcome inside the budget is 200 with opId, status and every field of the outcome', async () => {
+  it('orchestrator FR-5: an outcome within the budget is 200 with opId, status and every field of the outcome', async () => {
     const { post } = await serve({ routes: { 'ORDER.PLACE': quick } });
     const response = await post({ ...COMMAND, idemKey: 'k', payload: { a: [1, null] }, ...PATIENT });
     const body = await response.json();
@@ -53,7 +53,7 @@ describe('orchestrator FR-5: the answer 200', () => {
 });
 
 describe('orchestrator FR-5: the answer 202', () => {
-  it('orchestrator FR-5: past the budget it is 202 with statusUrl, an estimate, Location and Retry-After; the URL works at once', async () => {
+  it('orchestrator FR-5: after the budget it is 202 with statusUrl, estimate, Location and Retry-After, and the URL works at once', async () => {
     const { post, ask } = await serve({ routes: { 'ORDER.PLACE': endless }, gracePeriodMs: 10 });
     const before = Date.now();
     const response = await post({ ...COMMAND, timeBudgetMs: 50 });
@@ -72,7 +72,7 @@ describe('orchestrator FR-5: the answer 202', () => {
     expect(await (await ask(body.statusUrl)).json()).toMatchObject({ opId: body.opId, endedAt: null });
   });
 
-  it('orchestrator FR-5: a status URL is below the path that the request came by, or where the application says', async () => {
+  it('orchestrator FR-5: a status URL is below the path of the request, or below statusBasePath', async () => {
     const routes = { 'ORDER.PLACE': endless };
     const quickly = { ...COMMAND, timeBudgetMs: 50 };
     const prefixed = await serve(
@@ -123,7 +123,7 @@ describe('orchestrator FR-5: Prefer (RFC 7240)', () => {
 });
 
 describe('orchestrator FR-5: Idempotency-Key', () => {
-  it('orchestrator FR-5: the header is the idemKey: the same key is the same operation, and its work runs once', async () => {
+  it('orchestrator FR-5: the header is the idemKey: the same key returns the same operation, whose work runs once', async () => {
     let runs = 0;
     const { post } = await serve({ routes: { 'ORDER.PLACE': inline(() => ++runs) } });
     const answers = await Promise.all(
@@ -139,7 +139,7 @@ describe('orchestrator FR-5: Idempotency-Key', () => {
     expect(((await other.json()) as CompletedResponse).opId).not.toBe(answers[0]?.opId);
   });
 
-  it('orchestrator FR-5: one that differs from the body is refused, as is one that is no key', async () => {
+  it('orchestrator FR-5: rejects a key that differs from the body, and an invalid one', async () => {
     const { post } = await serve({ routes: { 'ORDER.PLACE': quick } });
     const differing = await post({ ...COMMAND, idemKey: 'a' }, { 'idempotency-key': 'b' });
     const problem = await expectProblem(differing, 'COMMAND_INVALID', 400, /Idempotency-Key/);

@@ -8,7 +8,7 @@ interface Try {
   readonly answer: Latch<string | Error>;
 }
 
-/** One call whose tries are ended one by one. */
+/** A call whose attempts are ended one by one. */
 function hedged(options: ProtectionOptions = {}) {
   const opened = openProtection({ hedge: { delayMs: 50 }, ...options });
   const tries: Try[] = [];
@@ -24,7 +24,7 @@ function hedged(options: ProtectionOptions = {}) {
     },
     caller.signal,
   );
-  outcome.catch(() => {}); // Looked at by the test.
+  outcome.catch(() => {}); // The test handles it.
   const aborted = () => tries.map(({ signal }) => signal.aborted);
   const answer = async (which: number, value: string | Error) => {
     (tries[which] as Try).answer.open(value);
@@ -34,7 +34,7 @@ function hedged(options: ProtectionOptions = {}) {
 }
 
 describe('orchestrator NFR-2: hedge', () => {
-  it('orchestrator NFR-2: does not begin when the first try is done or has failed before the delay', async () => {
+  it('orchestrator NFR-2: does not start if the first attempt ends before the delay', async () => {
     for (const value of ['v', 'bad', new Error('no')]) {
       const { clock, tries, answer, outcome } = hedged();
       await clock.advance(49);
@@ -47,7 +47,7 @@ describe('orchestrator NFR-2: hedge', () => {
     }
   });
 
-  it('orchestrator NFR-2: begins after the delay; the winner’s value counts and the loser’s signal aborts', async () => {
+  it('orchestrator NFR-2: starts after the delay, returns the first value and aborts the other attempt', async () => {
     for (const [winner, loser] of [
       [0, 1],
       [1, 0],
@@ -64,7 +64,7 @@ describe('orchestrator NFR-2: hedge', () => {
     }
   });
 
-  it('orchestrator NFR-2: a try that fails leaves the answer to the other', async () => {
+  it('orchestrator NFR-2: ignores the failure of an attempt while another one runs', async () => {
     for (const failure of ['bad', new Error('no')]) {
       const { clock, answer, outcome, protection } = hedged({
         circuitBreaker: { callsMin: 1, failureRate: 0.1 },
@@ -73,12 +73,12 @@ describe('orchestrator NFR-2: hedge', () => {
       await answer(0, failure);
       await answer(1, 'v');
       expect(await outcome).toEqual({ kind: 'done', value: 'v' });
-      // One call that went well, not a failed one and a good one.
+      // One successful call, not a failed and a successful one.
       expect(protection.state().circuit).toBe('closed');
     }
   });
 
-  it('orchestrator NFR-2: all fail → the first failure in time, reported once', async () => {
+  it('orchestrator NFR-2: returns the first failure if all attempts fail, and reports it once', async () => {
     const { clock, answer, outcome, protection } = hedged({ circuitBreaker: { callsMin: 2 } });
     await clock.advance(50);
     await answer(1, new Error('first to fail'));
@@ -92,7 +92,7 @@ describe('orchestrator NFR-2: hedge', () => {
     expect(await value.outcome).toEqual({ kind: 'done', value: 'bad' });
   });
 
-  it('orchestrator NFR-2: begins at most hedgesMax, each after a delay, all in one slot and with one token', async () => {
+  it('orchestrator NFR-2: starts at most hedgesMax, each after a delay, in one slot and with one token', async () => {
     const { clock, tries, aborted, answer, outcome, protection } = hedged({
       hedge: { delayMs: 50, hedgesMax: 2 },
       bulkhead: { concurrency: 1 },
@@ -109,7 +109,7 @@ describe('orchestrator NFR-2: hedge', () => {
     expect(aborted()).toEqual([true, true, false]);
   });
 
-  it('orchestrator NFR-2: a failure meanwhile does not hasten the next hedge, nor stop it while another try runs', async () => {
+  it('orchestrator NFR-2: starts the next hedge on time after a failure, while another attempt runs', async () => {
     const { clock, tries, answer, outcome } = hedged({ hedge: { delayMs: 50, hedgesMax: 2 } });
     await clock.advance(50);
     await answer(0, new Error('no'));
@@ -121,7 +121,7 @@ describe('orchestrator NFR-2: hedge', () => {
     expect(await outcome).toEqual({ kind: 'done', value: 'v' });
   });
 
-  it('orchestrator NFR-2: timeout and abort end all tries, and no further one begins', async () => {
+  it('orchestrator NFR-2: ends all attempts at a timeout or abort, and starts no other', async () => {
     const timed = hedged({ timeoutMs: 120, hedge: { delayMs: 50, hedgesMax: 5 } });
     await timed.clock.advance(120);
     expect(await timed.outcome).toEqual({ kind: 'timeout', began: true });
@@ -139,7 +139,7 @@ describe('orchestrator NFR-2: hedge', () => {
     }
   });
 
-  it('orchestrator NFR-2: a judgement that throws is a failure of the call and leaks nothing', async () => {
+  it('orchestrator NFR-2: treats an isFailure that throws as a failure, and leaks nothing', async () => {
     const { protection, admitted } = openProtection({ bulkhead: { concurrency: 1 } });
     const isFailure = () => {
       throw new Error('cannot tell');

@@ -13,7 +13,7 @@ const OPTIONS = {
 const STEPS = 60;
 
 describe('orchestrator NFR-2: any order of admissions, runs, withdrawals, ends, aborts and timeouts', () => {
-  it('orchestrator NFR-2: never lets more run than there are slots, and leaks no slot, probe, token, timer or permit', async () => {
+  it('orchestrator NFR-2: never runs more calls than slots, and leaks no slot, probe, token, timer or permit', async () => {
     const rng = seededRng('protection');
     const met = new Map<string, number>();
     const meet = (what: string) => void met.set(what, (met.get(what) ?? 0) + 1);
@@ -66,7 +66,7 @@ describe('orchestrator NFR-2: any order of admissions, runs, withdrawals, ends, 
         expect(tokens).toBeLessThanOrEqual(6);
       }
       for (const permit of permits) protection.withdraw(permit);
-      // What nobody ends is ended by the timeout.
+      // The timeout ends all other works.
       await clock.advance(1_000);
       await Promise.all(ends);
       expect(protection.state()).toMatchObject({ running: 0, queued: 0, tokens: 6 });
@@ -115,7 +115,7 @@ it('orchestrator NFR-2: an abort at any moment of a hand-over loses no slot and 
   expect(new Set(began)).toEqual(new Set([false, true]));
 });
 
-/** Work begins no faster than the rate says, also work that had to wait for its slot. */
+/** Checks that work began no faster than the rate, including work that waited for a slot. */
 function expectWithinRate(starts: readonly number[]): void {
   const { rps, burst } = OPTIONS.rateLimit;
   starts.forEach((from, first) => {

@@ -11,7 +11,7 @@ describe('orchestrator NFR-2: bulkhead', () => {
     const [a, b, c] = [begin(), begin(), begin()];
     expect([a, b, c].map(({ signals }) => signals.length)).toEqual([1, 1, 0]);
     expect(protection.state()).toMatchObject({ running: 2, queued: 1 });
-    // Nothing has ended yet, so nobody knows how long it takes.
+    // No call has ended yet, so the estimate is the default.
     expect(refusal()).toEqual({ reason: 'BULKHEAD_FULL', retryAfterMs: 500 });
     await clock.advance(80);
     a.end('v');
@@ -23,13 +23,13 @@ describe('orchestrator NFR-2: bulkhead', () => {
     expect(refusal()).toEqual({ reason: 'BULKHEAD_FULL', retryAfterMs: 40 });
   });
 
-  it('orchestrator NFR-2: first come first served, and a newcomer never takes a slot that is handed over', async () => {
+  it('orchestrator NFR-2: serves calls in order of admission, and gives no newcomer a slot that is handed over', async () => {
     const { clock, begin, admitted, protection } = openProtection({
       bulkhead: { concurrency: 1, queueMax: 4 },
     });
     const first = begin();
     const places = [admitted(), admitted(), admitted()] as const;
-    // Run in another order than they came: the place counts from admission.
+    // Run in another order than admitted. The order of admission counts.
     const third = begin(places[2]);
     const second = begin(places[1]);
     first.end('v');
@@ -65,7 +65,7 @@ describe('orchestrator NFR-2: bulkhead', () => {
 });
 
 describe('orchestrator NFR-2: rate limit', () => {
-  it('orchestrator NFR-2: admits a caller that waited as long as it was told, at any fraction of a millisecond', async () => {
+  it('orchestrator NFR-2: admits a caller that waited its retryAfterMs, at any fraction of a millisecond', async () => {
     const rates = fc.oneof(
       fc.integer({ min: 1, max: 5_000 }),
       fc.double({ min: 0.05, max: 50, noNaN: true }),
@@ -87,7 +87,7 @@ describe('orchestrator NFR-2: rate limit', () => {
     );
   });
 
-  it('orchestrator NFR-2: refuses with the time until the next token; a withdrawn call gives its token back', async () => {
+  it('orchestrator NFR-2: refuses with the time until the next token, and returns the token of a withdrawn call', async () => {
     const { clock, calls, admitted, refusal, protection } = openProtection({
       rateLimit: { rps: 10, burst: 2 },
     });
@@ -104,7 +104,7 @@ describe('orchestrator NFR-2: rate limit', () => {
     expect(refusal().reason).toBe('RATE_LIMIT');
   });
 
-  it('orchestrator NFR-2: those who wait for a slot hold no token, take one when their turn comes, and wait for it if there is none', async () => {
+  it('orchestrator NFR-2: a queued call holds no token, and takes or awaits one when it gets its slot', async () => {
     const { clock, begin, refusal, protection } = openProtection({
       bulkhead: { concurrency: 2, queueMax: 9 },
       rateLimit: { rps: 10, burst: 2 },
@@ -119,7 +119,7 @@ describe('orchestrator NFR-2: rate limit', () => {
     // Both slots were handed over, but there was one token.
     expect(waiting.map(({ signals }) => signals.length)).toEqual([1, 0, 0]);
     expect(protection.state()).toMatchObject({ running: 2, queued: 1 });
-    // A newcomer does not get the token that another waits for.
+    // A newcomer does not get a token that another call waits for.
     expect(refusal()).toEqual({ reason: 'RATE_LIMIT', retryAfterMs: 200 });
     await clock.advance(99);
     expect(waiting.map(({ signals }) => signals.length)).toEqual([1, 0, 0]);

@@ -3,16 +3,16 @@ import { expect } from 'vitest';
 import { type ProtectionOptions, resolveProtectionOptions } from '../../src/protection/options.js';
 import { type Permit, Protection, type RunEnd } from '../../src/protection/protection.js';
 
-/** Work that ends when the test says so. */
+/** Work that the test ends. */
 export interface HandWork {
   readonly end: (value: string | Error) => void;
-  /** Of each try. */
+  /** The signals of its attempts. */
   readonly signals: AbortSignal[];
   readonly outcome: Promise<RunEnd<string>>;
   readonly abort: (reason?: unknown) => void;
 }
 
-/** A protection on a clock that stands still. */
+/** Makes a protection with a manual clock. */
 export function openProtection(options: ProtectionOptions) {
   const clock = new ManualClock({ monotonicMs: 5_000 });
   const { log, lines } = recordingLogger();
@@ -38,10 +38,10 @@ export function openProtection(options: ProtectionOptions) {
       isFailure: (value) => value === 'bad',
     });
 
-  /** When the work of each call began. */
+  /** Time at which the work of each call began. */
   const starts: number[] = [];
 
-  /** Begins work that is ended by hand; all its tries end together. */
+  /** Begins work that the test ends. All its attempts end together. */
   const begin = (permit = admitted()): HandWork => {
     const ended: Latch<string | Error> = latch('the work ends');
     const caller = new AbortController();
@@ -56,10 +56,10 @@ export function openProtection(options: ProtectionOptions) {
       },
       caller.signal,
     );
-    outcome.catch(() => {}); // Looked at by the test.
+    outcome.catch(() => {}); // The test handles it.
     return { end: ended.open, signals, outcome, abort: (reason) => caller.abort(reason) };
   };
-  /** Calls that end at once: `.` well, `x` with a throw, `b` with a failing value. */
+  /** Runs calls that end at once: `.` succeeds, `x` throws, `b` returns a failing value. */
   const calls = async (outcomes: string) => {
     for (const outcome of outcomes) {
       await run(admitted(), () => {

@@ -20,13 +20,13 @@ function refusal(given: unknown, idempotent = false): MillraceError {
 }
 
 describe('orchestrator NFR-2: options of a protection', () => {
-  it('orchestrator NFR-2: nothing is on unless given', () => {
+  it('orchestrator NFR-2: leaves every part off that is not set', () => {
     expect(resolve({})).toEqual({ onRefused: 'keep' });
     expect(resolve(undefined)).toEqual({ onRefused: 'keep' });
     expect(resolve({ circuitBreaker: undefined, hedge: undefined })).toEqual({ onRefused: 'keep' });
   });
 
-  it('orchestrator NFR-2: a group that is given has its defaults, and everything is frozen', () => {
+  it('orchestrator NFR-2: completes the parts that are set, and freezes everything', () => {
     const options = resolve(
       {
         timeoutMs: 900,
@@ -53,7 +53,7 @@ describe('orchestrator NFR-2: options of a protection', () => {
     expect(resolve({ rateLimit: { rps: 50, burst: 50 } }).rateLimit?.burst).toBe(50);
   });
 
-  it('orchestrator NFR-2: a hedge is refused on a route that is not idempotent, and one that could never begin', () => {
+  it('orchestrator NFR-2: rejects a hedge on a route that is not idempotent, and one that could never start', () => {
     const hedge = { delayMs: 100 };
     expect(refusal({ hedge })).toMatchObject({ code: 'OPTION_INVALID' });
     expect(refusal({ hedge }).message).toMatch(
@@ -86,13 +86,13 @@ describe('orchestrator NFR-2: options of a protection', () => {
     ['hedge.hedgesMax', { hedge: { delayMs: 1, hedgesMax: 0 } }],
     ['onRefused', { onRefused: 'drop' }],
     ['the options', []],
-  ])('orchestrator NFR-2: refuses a bad %s (%#)', (option, given) => {
+  ])('orchestrator NFR-2: rejects a bad %s (%#)', (option, given) => {
     const error = refusal(given, true);
     expect(error.code).toBe('OPTION_INVALID');
     expect(error.message.startsWith(`Route A.B, protect: ${option} must be `)).toBe(true);
   });
 
-  it('orchestrator NFR-2: an unknown key is refused with the nearest known one', () => {
+  it('orchestrator NFR-2: rejects an unknown key and names the nearest known one', () => {
     expect(refusal({ timeoutMS: 5 })).toMatchObject({
       code: 'OPTION_UNKNOWN',
       message: expect.stringContaining("did you mean 'timeoutMs'?"),

@@ -4,8 +4,8 @@ import { openProtection } from './open-protection.js';
 
 const CIRCUIT = { failureRate: 0.5, windowMs: 10_000, callsMin: 4, openMs: 2_000, probes: 2 };
 
-describe('orchestrator NFR-2: protection without anything in it', () => {
-  it('orchestrator NFR-2: admits everything, begins the work in the call, and lets go of the caller at its end', async () => {
+describe('orchestrator NFR-2: a protection without parts', () => {
+  it('orchestrator NFR-2: admits everything, begins the work synchronously, and leaves no listener on the signal of the caller', async () => {
     const { protection, admitted, run } = openProtection({});
     const { signal } = new AbortController();
     let began = false;
@@ -24,7 +24,7 @@ describe('orchestrator NFR-2: protection without anything in it', () => {
     expect(protection.state()).toEqual({ circuit: 'closed', running: 0, queued: 0, tokens: undefined });
   });
 
-  it('orchestrator NFR-2: throws what the work threw, at once or later, whatever it is', async () => {
+  it('orchestrator NFR-2: throws the error of the work, synchronous or not, even undefined', async () => {
     const { admitted, run, protection } = openProtection({ bulkhead: { concurrency: 1 } });
     const error = new Error('no');
     const throwing = () => {
@@ -35,7 +35,7 @@ describe('orchestrator NFR-2: protection without anything in it', () => {
     expect(protection.state().running).toBe(0);
   });
 
-  it('orchestrator NFR-2: a permit is good for one run or one withdrawal', async () => {
+  it('orchestrator NFR-2: accepts a permit for one run or one withdrawal', async () => {
     const { admitted, run, protection } = openProtection({ bulkhead: { concurrency: 2 } });
     const other = admitted();
     const permit = admitted();
@@ -63,7 +63,7 @@ describe('orchestrator NFR-2: timeout', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('orchestrator NFR-2: counts from admission, the time before run and in the line included', async () => {
+  it('orchestrator NFR-2: counts from admission, including the time before the run and in the queue', async () => {
     const { clock, begin, admitted } = openProtection({
       timeoutMs: 100,
       bulkhead: { concurrency: 1, queueMax: 2 },
@@ -79,7 +79,7 @@ describe('orchestrator NFR-2: timeout', () => {
     expect(await waiting.outcome).toEqual({ kind: 'timeout', began: true });
   });
 
-  it('orchestrator NFR-2: work whose time is over before it has a slot never begins', async () => {
+  it('orchestrator NFR-2: never begins work whose time is over before it has a slot', async () => {
     const { clock, begin, admitted, protection } = openProtection({
       timeoutMs: 100,
       bulkhead: { concurrency: 1, queueMax: 1 },
@@ -96,7 +96,7 @@ describe('orchestrator NFR-2: timeout', () => {
 });
 
 describe('orchestrator NFR-2: abort by the caller', () => {
-  it('orchestrator NFR-2: ends the call with the reason, aborts the work and frees its place though the work goes on', async () => {
+  it('orchestrator NFR-2: ends the call with the reason, aborts the work and frees its place even if the work continues', async () => {
     const { begin, protection, clock } = openProtection({ timeoutMs: 100, bulkhead: { concurrency: 1 } });
     const work = begin();
     work.abort('cancelled');
@@ -107,7 +107,7 @@ describe('orchestrator NFR-2: abort by the caller', () => {
     work.end(new Error('a late failure that nobody waits for'));
   });
 
-  it('orchestrator NFR-2: in the line, before the run and inside the work it leaks nothing', async () => {
+  it('orchestrator NFR-2: leaks nothing in the queue, before the run and inside the work', async () => {
     const { begin, run, admitted, protection } = openProtection({
       bulkhead: { concurrency: 1, queueMax: 2 },
       rateLimit: { rps: 1, burst: 4 },
@@ -160,7 +160,7 @@ describe('orchestrator NFR-2: abort by the caller', () => {
 });
 
 describe('orchestrator NFR-2: circuit breaker around calls', () => {
-  it('orchestrator NFR-2: a throw, a failing value and a timeout are failures; refuses with the time until it is half open', async () => {
+  it('orchestrator NFR-2: counts a throw, a failing value and a timeout, and refuses with the time until it is half open', async () => {
     const { clock, calls, begin, refusal, protection, lines } = openProtection({
       timeoutMs: 100,
       circuitBreaker: CIRCUIT,
@@ -184,7 +184,7 @@ describe('orchestrator NFR-2: circuit breaker around calls', () => {
     ]);
   });
 
-  it('orchestrator NFR-2: half open, tells the calls beyond `probes` to come back when the probes may have ended', async () => {
+  it('orchestrator NFR-2: half open, refuses calls beyond `probes` with the probable time of the probes', async () => {
     const { clock, calls, protection, begin } = openProtection({ circuitBreaker: CIRCUIT });
     const slow = begin();
     await clock.advance(300);
@@ -200,7 +200,7 @@ describe('orchestrator NFR-2: circuit breaker around calls', () => {
     expect(refusals[0]?.retryAfterMs).toBeLessThan(300);
   });
 
-  it('orchestrator NFR-2: a wall clock that jumps is not noticed', async () => {
+  it('orchestrator NFR-2: ignores a wall clock that jumps', async () => {
     const { clock, calls, refusal } = openProtection({ circuitBreaker: CIRCUIT });
     await calls('xxxx');
     clock.jump(86_400_000);
@@ -209,7 +209,7 @@ describe('orchestrator NFR-2: circuit breaker around calls', () => {
     expect(refusal().retryAfterMs).toBe(2_000);
   });
 
-  it('orchestrator NFR-2: a call that never began because its time was over says nothing of the work', async () => {
+  it('orchestrator NFR-2: does not count a call that timed out before it began', async () => {
     const { clock, begin, protection, admitted } = openProtection({
       timeoutMs: 100,
       circuitBreaker: { ...CIRCUIT, callsMin: 1, failureRate: 0.1 },
@@ -222,7 +222,7 @@ describe('orchestrator NFR-2: circuit breaker around calls', () => {
 });
 
 describe('orchestrator NFR-2: all of them', () => {
-  it('orchestrator NFR-2: circuit, bulkhead and rate are asked in this order, and a refusal takes nothing', async () => {
+  it('orchestrator NFR-2: checks circuit, bulkhead and rate in this order, and takes nothing at a refusal', async () => {
     const { clock, calls, begin, admitted, refusal, protection } = openProtection({
       circuitBreaker: { ...CIRCUIT, callsMin: 2, probes: 1 },
       bulkhead: { concurrency: 1 },
@@ -257,7 +257,7 @@ describe('orchestrator NFR-2: all of them', () => {
     expect(protection.state()).toEqual({ circuit: 'half-open', running: 0, queued: 0, tokens: 2 });
   });
 
-  it('orchestrator NFR-2: half open, a refusal by bulkhead or rate takes no probe', async () => {
+  it('orchestrator NFR-2: half open, takes no probe at a refusal by the rate', async () => {
     const { clock, calls, refusal, admitted, protection } = openProtection({
       circuitBreaker: { ...CIRCUIT, callsMin: 2, probes: 1, openMs: 100 },
       rateLimit: { rps: 1, burst: 2 },

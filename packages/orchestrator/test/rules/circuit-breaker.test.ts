@@ -34,7 +34,7 @@ describe('orchestrator NFR-2: circuit breaker', () => {
     expect(calls(NEW_CIRCUIT, `${'.'.repeat(27)}xxx`, 0, tenth).kind).toBe('open');
   });
 
-  it('orchestrator NFR-2: forgets calls that have left the window', () => {
+  it('orchestrator NFR-2: drops calls older than the window', () => {
     const early = calls(NEW_CIRCUIT, 'xxx', 0);
     expect(calls(early, 'x', 999).kind).toBe('open');
     expect(calls(early, 'x', 1_000).kind).toBe('closed');
@@ -46,7 +46,7 @@ describe('orchestrator NFR-2: circuit breaker', () => {
     expect(circuit.kind === 'closed' && circuit.window.length).toBe(WINDOW_PARTS);
   });
 
-  it('orchestrator NFR-2: open → half-open after openMs, lets only `probes` calls through, closes when all went well', () => {
+  it('orchestrator NFR-2: open → half-open after openMs, admits only `probes` calls, closes if all succeed', () => {
     const open = calls(NEW_CIRCUIT, 'xxxx', 100);
     expect(letThrough(circuitAt(open, 599), LIMITS)).toBeUndefined();
     const half = circuitAt(open, 600);
@@ -63,7 +63,7 @@ describe('orchestrator NFR-2: circuit breaker', () => {
     });
   });
 
-  it('orchestrator NFR-2: a probe that is taken back leaves its place to another', () => {
+  it('orchestrator NFR-2: frees the place of a probe that is taken back', () => {
     const half = circuitAt(calls(NEW_CIRCUIT, 'xxxx', 0), 500);
     const full = letThrough(letThrough(half, LIMITS) as Circuit, LIMITS) as Circuit;
     expect(letThrough(takeBack(full, full.epoch), LIMITS)).toEqual(full);
@@ -71,7 +71,7 @@ describe('orchestrator NFR-2: circuit breaker', () => {
     expect(takeBack(NEW_CIRCUIT, 0)).toBe(NEW_CIRCUIT);
   });
 
-  it('orchestrator NFR-2: a result from an earlier epoch changes nothing', () => {
+  it('orchestrator NFR-2: ignores a result from an earlier epoch', () => {
     const old = { epoch: 0, failed: true, nowMs: 600 };
     const open = calls(NEW_CIRCUIT, 'xxxx', 100);
     expect(reportCall(open, LIMITS, old)).toBe(open);

@@ -10,8 +10,8 @@ import { estimatedMs, type RouteDurations, withDuration } from '../../src/rules/
 
 const RETRY = Outcome.retry({ reason: 'LATER', attemptCount: 2, nextRetryAfterMs: 70 });
 
-describe('what comes of a try', () => {
-  it('orchestrator NFR-2: only Ok completes; a Retry waits while tries are left, and is the last word when none is', () => {
+describe('the outcome of an attempt', () => {
+  it('orchestrator NFR-2: only Ok completes; a Retry waits while attempts are left, and fails the operation otherwise', () => {
     expect(judgeOutcome(Outcome.ok(1), 1, 4)).toMatchObject({
       kind: 'final',
       state: 'COMPLETED',
@@ -31,7 +31,7 @@ describe('what comes of a try', () => {
     });
   });
 
-  it('orchestrator NFR-2: waits double from one second to five minutes, with up to a tenth more', () => {
+  it('orchestrator NFR-2: doubles delays from one second to five minutes, with up to a tenth more', () => {
     const delays = (random: number, ...attempts: number[]) => {
       const rng: Rng = { ...seededRng(0), next: () => random };
       const setup = { ...TRY_DEFAULTS, clock: new ManualClock(), rng, logger: silentLogger };
@@ -42,7 +42,7 @@ describe('what comes of a try', () => {
     expect(delays(1, 1, 9, 10)).toEqual([1_100, 281_600, 300_000]);
   });
 
-  it('orchestrator NFR-2: what was behind a final error is kept with it', () => {
+  it('orchestrator NFR-2: stores the cause of a final error', () => {
     const error = Object.assign(new Error('no', { cause: new Error('the card is blocked') }), {
       retryable: false,
     });
@@ -58,7 +58,7 @@ describe('what comes of a try', () => {
     });
   });
 
-  it('orchestrator FR-2: an outcome is what JSON makes of it; a Fail is kept without a cause that cannot be', () => {
+  it('orchestrator FR-2: returns outcomes as JSON, and a Fail without a cause that cannot be stored', () => {
     expect(fitOutcome(Outcome.ok({ at: new Date(0), gone: undefined }), 1_000)).toEqual({
       type: 'Ok',
       data: { at: '1970-01-01T00:00:00.000Z' },
@@ -82,7 +82,7 @@ describe('what comes of a try', () => {
     expect(fitOutcome(RETRY, 1)).toBe(RETRY);
   });
 
-  it('orchestrator FR-5: durations are foretold by the slow ones of the last 64', () => {
+  it('orchestrator FR-5: estimates durations by the slow ones of the last 64', () => {
     expect(estimatedMs(undefined, 777)).toBe(777);
     let known: RouteDurations | undefined;
     for (let duration = 1; duration <= 1_000; duration++) known = withDuration(known, duration);

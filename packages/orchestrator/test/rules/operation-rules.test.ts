@@ -103,7 +103,7 @@ function checkRecord(record: OperationRecord): void {
 }
 
 describe('the rules of an operation', () => {
-  it('orchestrator NFR-2: whatever is asked for in whatever order, it is always in one place, and its end never changes', () => {
+  it('orchestrator NFR-2: after any calls in any order an operation is in one place, and its end never changes', () => {
     fc.assert(
       fc.property(anyTraits, anySteps, (traits, steps) => {
         let now = 1_000;
@@ -124,7 +124,7 @@ describe('the rules of an operation', () => {
     );
   });
 
-  it('orchestrator NFR-2: every operation can be ended from wherever it is', () => {
+  it('orchestrator NFR-2: ends every operation from any state', () => {
     fc.assert(
       fc.property(anyTraits, anySteps, (traits, steps) => {
         let now = 1_000;

@@ -42,7 +42,7 @@ describe('orchestrator FR-5: the header Prefer (RFC 7240)', () => {
     expect(parsePrefer(header)).toEqual(expected);
   });
 
-  it('orchestrator FR-5: any text is read, and in little time', () => {
+  it('orchestrator FR-5: parses any text in little time', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 2_000 }), (header) => {
         const { waitMs } = parsePrefer(header);
@@ -58,7 +58,7 @@ describe('orchestrator FR-5: the header Prefer (RFC 7240)', () => {
       parsePrefer(hostile);
   });
 
-  it('orchestrator FR-5: a preference that is written down is read back, among others and in any case', () => {
+  it('orchestrator FR-5: finds a preference among others and in any case', () => {
     const seconds = fc.integer({ min: 0, max: 10_000 });
     const others = fc.array(fc.constantFrom('return=minimal', 'a="x,y"', 'b; c=d', 'handling=strict'));
     fc.assert(
@@ -72,7 +72,7 @@ describe('orchestrator FR-5: the header Prefer (RFC 7240)', () => {
   });
 });
 
-describe('orchestrator FR-5: what a preference comes to', () => {
+describe('orchestrator FR-5: the effect of a preference', () => {
   it.each<[string, Preferences, number | undefined, string | undefined, string | undefined]>([
     ['nothing', preferring(), undefined, undefined, undefined],
     ['a wait in range', preferring(1_000), 1_000, 'wait=1', 'wait=1'],
@@ -87,7 +87,7 @@ describe('orchestrator FR-5: what a preference comes to', () => {
     expect(result.applied('status-url')).toBe(withUrl);
   });
 
-  it('orchestrator FR-5: the budget is always allowed, and what is echoed is what was done', () => {
+  it('orchestrator FR-5: the budget is always in range, and the header echoes it', () => {
     fc.assert(
       fc.property(fc.option(fc.nat(10_000_000), { nil: undefined }), fc.boolean(), (waitMs, isAsync) => {
         const { budgetMs, applied } = applyPreference({ waitMs, respondAsync: isAsync }, RANGE);
@@ -105,7 +105,7 @@ describe('orchestrator FR-5: what a preference comes to', () => {
   });
 });
 
-it('orchestrator FR-5: seconds are read, and written for Retry-After', () => {
+it('orchestrator FR-5: parses seconds, and writes Retry-After', () => {
   for (const [text, ms] of [
     ['0', 0],
     ['30', 30_000],
