@@ -7,7 +7,7 @@ export interface OutboxTaskDecorator {
   <T extends TaskRun>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<T>): void;
 }
 
-/** Which task a method runs. */
+/** The task that a method runs. */
 export interface TaskMark {
   readonly dag: string;
   readonly key: string;
@@ -22,15 +22,14 @@ const MARKS = Symbol.for('@millrace/outbox tasks');
 const OWNER = '@OutboxTask';
 
 /**
- * Makes a method of a provider the handler of a task that has no `run` of its own: it is called with the task's context, on the instance that
- * Nest made. A method may have several.
- * @returns a method decorator.
- * @throws MillraceError `OPTION_INVALID`, also for a static or private method, and for what is no method.
+ * Makes a method of a provider the handler of a task without `run`. It is called with the task's context, on the instance
+ * that Nest made. A method may have several.
+ * @throws MillraceError `OPTION_INVALID`, also for a static or private method, and for anything but a method.
  */
 export function OutboxTask(dag: string, key: string): OutboxTaskDecorator {
   for (const [option, value] of Object.entries({ dag, key }))
     if (typeof value !== 'string' || value === '') throw optionInvalid(OWNER, option, 'a text', value);
-  // One function for both decorator systems: they differ in what they call it with.
+  // One function for both decorator systems, which differ in its arguments.
   const decorate = (
     target: unknown,
     at?: PropertyKey | DecoratorContext,
@@ -39,7 +38,7 @@ export function OutboxTask(dag: string, key: string): OutboxTaskDecorator {
     const method = typeof at === 'object' ? standardMethod(target, at) : legacyMethod(target, descriptor);
     if (typeof method !== 'function')
       throw optionInvalid(OWNER, 'its place', 'a method of an instance that others may call', placeOf(at));
-    // On the function: what wraps a method for other decorators takes its properties along.
+    // On the function, because wrappers of other decorators copy its properties.
     Object.defineProperty(method, MARKS, {
       value: [...marksOn(method), { dag, key }] satisfies TaskMark[],
       configurable: true,
@@ -51,7 +50,7 @@ export function OutboxTask(dag: string, key: string): OutboxTaskDecorator {
 const standardMethod = (target: unknown, context: DecoratorContext): unknown =>
   context.kind === 'method' && !context.static && !context.private ? target : undefined;
 
-/** A static method is one of a function: the class. */
+/** Returns the method of a legacy decorator, unless it is static: then the target is the class, a function. */
 const legacyMethod = (target: unknown, descriptor: PropertyDescriptor | undefined): unknown =>
   typeof target === 'object' ? descriptor?.value : undefined;
 
@@ -69,9 +68,8 @@ function marksOn(method: unknown): readonly TaskMark[] {
 }
 
 /**
- * The methods under `@OutboxTask` that instances of a prototype have, inherited ones included; one that is overridden counts as its
- * subclass has it.
- * @param prototype - of a class; null has none.
+ * Lists the methods under `@OutboxTask` of a prototype, inherited ones included. An overridden one counts as in its subclass.
+ * @param prototype - null has none.
  */
 export function* markedMethods(prototype: object | null): Generator<MarkedMethod> {
   const seen = new Set<PropertyKey>();
@@ -79,7 +77,7 @@ export function* markedMethods(prototype: object | null): Generator<MarkedMethod
     for (const method of Reflect.ownKeys(owner)) {
       if (seen.has(method)) continue;
       seen.add(method);
-      // The descriptor, not the value: reading a getter here would run it.
+      // Read the descriptor, because reading the value would run a getter.
       const { value } = Object.getOwnPropertyDescriptor(owner, method) ?? {};
       for (const { dag, key } of marksOn(value)) yield { dag, key, method };
     }

@@ -7,14 +7,14 @@ import { type MarkedMethod, markedMethods, type TaskMark } from './decorators.js
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
-/** A handler that a provider brings. */
+/** A decorated method of a provider. */
 export interface FoundTask extends TaskMark {
   readonly run: TaskRun;
-  /** As messages name it. */
+  /** Its name in messages. */
   readonly origin: string;
 }
 
-/** Looks for `@OutboxTask` in the modules of an application. */
+/** Finds `@OutboxTask` in the modules of an application. */
 export class TaskDiscovery {
   readonly #discovery: DiscoveryService;
 
@@ -23,8 +23,8 @@ export class TaskDiscovery {
   }
 
   /**
-   * All methods that run tasks, those of one instance once however often it is provided.
-   * @throws MillraceError `OPTION_INVALID` for one of a provider that Nest makes per request or per use.
+   * Lists all methods that run tasks. An instance counts once, however often it is provided.
+   * @throws MillraceError `OPTION_INVALID` for a method of a provider that Nest makes per request or per use.
    */
   find(): readonly FoundTask[] {
     const wrappers = [...this.#discovery.getProviders(), ...this.#discovery.getControllers()] as Wrapper[];
@@ -48,13 +48,13 @@ function foundIn(instance: object, { dag, key, method }: MarkedMethod, from: str
   return {
     dag,
     key,
-    // Looked up with every call: a test may have put a spy in its place.
+    // Looked up at every call, because a test may have replaced it by a spy.
     run: (context: TaskContext) => owner[method]?.(context),
     origin: `${instance.constructor?.name}.${String(method)} of ${from}`,
   };
 }
 
-/** The one instance behind a provider; undefined when there is none, or it is no object. */
+/** Returns the single instance of a provider, or undefined if there is none or it is no object. */
 function singleton(wrapper: Wrapper): object | undefined {
   if (wrapper.isTransient || !wrapper.isDependencyTreeStatic()) {
     const [marked] = markedMethods(wrapper.metatype?.prototype ?? null);

@@ -1,5 +1,5 @@
 /**
- * The outbox for NestJS: a module that runs it, handlers as methods of providers, and what it offers as injectables.
+ * The outbox for NestJS: a module that runs it, handlers as methods of providers, and its parts as injectables.
  *
  * @packageDocumentation
  */

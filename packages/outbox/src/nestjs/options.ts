@@ -20,9 +20,9 @@ export type DatabaseSource = Database | PgDatabaseOptions | PgliteDatabaseOption
 /** Options of OutboxModule. All may be left out. */
 export interface OutboxModuleOptions extends Omit<OutboxOptions, 'database'> {
   /**
-   * A Database, which its owner stops; or `{ url, … }` of a PostgreSQL; or `{ dataDir?, … }` of an embedded one (PGlite), which is in memory
-   * without a folder (an embedded one in memory). The module creates the tables of an embedded one at the start. `migrateOutbox` creates
-   * those of a PostgreSQL.
+   * A Database, which its owner stops; or `{ url, … }` of a PostgreSQL; or `{ dataDir?, … }` of an embedded one (PGlite; in
+   * memory without a folder). Without it the module opens an embedded one in memory. The module creates the tables of an
+   * embedded one at the start. `migrateOutbox` creates those of a PostgreSQL.
    */
   readonly database?: DatabaseSource | undefined;
   /** The DAGs of the application (none). Feature modules add theirs by `forFeature`. */

@@ -7,14 +7,14 @@ import { dagInvalid } from '../rules/validate-dag.js';
 import type { FoundTask } from './discovery.js';
 import { type CheckedModuleOptions, databaseOf } from './options.js';
 
-/** The outbox of an application, its database, and their life. */
+/** Holds the outbox of an application and its database, and starts and stops them. */
 export class OutboxHost {
   readonly outbox: Outbox;
   readonly database: Database;
   readonly #isOwn: boolean;
 
   /**
-   * Makes an outbox; nothing runs yet, and no connection is open.
+   * Makes an outbox without starting it or opening a connection.
    * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `DAG_INVALID`, `BATCH_TOO_LARGE`.
    */
   constructor(options: CheckedModuleOptions) {
@@ -56,7 +56,7 @@ export class OutboxHost {
   }
 
   /**
-   * Makes the tables of an embedded database, checks those of a server, and stores the DAGs: batches can be started then, before anything runs.
+   * Creates the tables of an embedded database, or checks those of a server, and stores the DAGs. Batches can be started then.
    * @throws MillraceError `SCHEMA_OUTDATED` and others of a schema, `DAG_INVALID`, `BACKEND_UNAVAILABLE`.
    */
   async prepare(): Promise<void> {
@@ -65,35 +65,32 @@ export class OutboxHost {
     const { database } = this;
     if (this.#isOwn) await database.start();
     if (database.kind === 'pglite') {
-      // Whoever hands in a database knows what it is.
+      // An application that passes a database knows its kind.
       options.logger[this.#isOwn ? 'warn' : 'info']({}, embeddedNotice(database));
-      // Nobody else can have it open to run a command on it.
+      // No other process can have it open, so no command could migrate it.
       await migrateOutbox(database, { schema });
     } else await requireOutboxMigrated(database, { schema });
     await registry.save();
   }
 
-  /**
-   * Runs tasks.
-   * @throws MillraceError see `Outbox.start`.
-   */
+  /** Starts to run tasks. */
   async start(): Promise<void> {
     await this.outbox.start();
   }
 
-  /** Takes no more tasks, lets those that run finish within the grace period, gives the rest back. Starting and watching batches still works. */
+  /** Claims no more tasks, lets running ones finish within the grace period, then releases the rest. Starting and watching batches still works. */
   async drain(): Promise<void> {
     await this.outbox.stop();
   }
 
-  /** Ends everything, whatever the database does. */
+  /** Stops everything, even if the database does not respond. */
   async close(): Promise<void> {
     await this.drain();
     if (this.#isOwn) await this.database.stop();
   }
 }
 
-/** What an embedded database does not survive, and how it limits the outbox. */
+/** Returns what an embedded database does not survive, and how it limits the outbox. */
 export function embeddedNotice(database: Database): string {
   const inMemory = database instanceof PgliteDatabase && database.options.dataDir === undefined;
   const lost = inMemory

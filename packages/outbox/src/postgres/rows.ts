@@ -59,10 +59,10 @@ export interface TaskRow extends TaskSummaryRow {
   readonly result: unknown;
 }
 
-/** A batch as callers get it. */
+/** Converts the row of a batch. */
 export const toBatch = (row: BatchRow): Batch => ({ ...toBatchSummary(row), payload: row.payload });
 
-/** A batch as lists show it. */
+/** Converts the row of a batch without its payload. */
 export function toBatchSummary(row: BatchSummaryRow): BatchSummary {
   return {
     id: row.id,
@@ -82,13 +82,13 @@ export function toBatchSummary(row: BatchSummaryRow): BatchSummary {
   };
 }
 
-/** A task as callers get it. */
+/** Converts the row of a task. */
 export const toTaskView = (row: TaskRow): TaskView => ({
   ...toTaskSummary(row),
   result: row.result ?? undefined,
 });
 
-/** A task without what it gave. */
+/** Converts the row of a task without its result. */
 export function toTaskSummary(row: TaskSummaryRow): TaskSummary {
   return {
     id: row.id,

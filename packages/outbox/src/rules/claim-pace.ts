@@ -1,28 +1,25 @@
-/** What a poller knows when it asks itself how long to wait for its next claim. */
+/** What decides when a poller claims next. */
 export interface PaceFacts {
-  /** Slots without a task. */
+  /** Number of free slots. */
   readonly free: number;
   readonly concurrency: number;
-  /** Somebody said that there is work. */
+  /** True if a hint of work has arrived. */
   readonly isWoken: boolean;
-  /** The last claim took all it asked for. */
+  /** True if more tasks can run than there are slots for. */
   readonly hasMore: boolean;
-  /** Since the last claim. */
+  /** Time since the last claim. */
   readonly sinceMs: number;
-  /** Between looks that nobody asked for. */
+  /** Pause between claims without a hint. */
   readonly intervalMs: number;
 }
 
-/** Hints that come together are answered by one claim. */
+/** Pause after a hint, so that one claim serves hints that arrive together. */
 const WOKEN_MS = 1;
 
-/** With more waiting and few slots free, a claim waits this long for more of them: one statement for many tasks instead of one each. */
+/** Pause for more free slots when tasks are waiting, so that one statement claims many of them. */
 const TOGETHER_MS = 5;
 
-/**
- * How long to wait before the next claim, if nothing changes.
- * @returns milliseconds; 0 means now, Infinity not before a slot is free.
- */
+/** Returns the pause before the next claim if nothing changes: 0 for now, Infinity until a slot is free. */
 export function claimPauseMs({
   free,
   concurrency,

@@ -1,24 +1,24 @@
-/** A task with the time it took, or is expected to take. */
+/** A task with its time, measured or expected. */
 export interface TimedTask {
   readonly key: string;
-  /** In all; 0 for one that does not run. */
+  /** Total time. 0 for a task that does not run. */
   readonly ms: number;
-  /** From now on; 0 for one that has ended. */
+  /** Time from now on. 0 for a task that has ended. */
   readonly leftMs: number;
 }
 
-/** What determines how long a batch takes, with enough workers. */
+/** The tasks that determine how long a batch takes if there are enough workers. */
 export interface CriticalPath {
-  /** The tasks that follow each other for the longest time, the first one first. */
+  /** Keys of the chain that takes longest, in order. */
   readonly keys: readonly string[];
-  /** How long they take together. */
+  /** Total time of the chain. */
   readonly ms: number;
-  /** How long the longest chain of what is left takes. */
+  /** Time of the longest chain of what is left. */
   readonly leftMs: number;
 }
 
 /**
- * Finds the chain of tasks that takes longest, and how long the longest chain of what is left takes. O(tasks + edges).
+ * Finds the chain of tasks that takes longest, and the time of the longest chain of what is left. O(tasks + edges).
  */
 export function criticalPath(
   tasks: readonly TimedTask[],
@@ -33,7 +33,7 @@ export function criticalPath(
     parentsLeft.set(to, (parentsLeft.get(to) ?? 0) + 1);
   }
   const byKey = new Map(tasks.map((task) => [task.key, task]));
-  /** The longest chain that ends before a task, and whom it comes from. */
+  /** The longest chain that ends before a task, and the parent it comes from. */
   const before = new Map<string, { readonly ms: number; readonly from: string | undefined }>();
   const leftBefore = new Map<string, number>();
   let last: { readonly key: string | undefined; readonly ms: number } = { key: undefined, ms: 0 };

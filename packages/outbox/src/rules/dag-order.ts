@@ -1,13 +1,12 @@
-/** An order in which every task stands after what it depends on, or why there is none. */
+/** An order in which every task comes after its parents, or a cycle. */
 export type DagOrder =
   | { readonly order: readonly number[] }
-  /** Each of these stands before the next one, and the last before the first; begins with the lowest number of them. */
+  /** Each task is a parent of the next one, and the last of the first. Starts with the lowest number. */
   | { readonly cycle: readonly number[] };
 
 /**
- * Puts tasks into an order in which each stands after its parents. Takes time by the number of tasks and edges, and no
- * stack: a chain of any length will do.
- * @param parents - of task 0, 1, 2 …; none of them twice.
+ * Sorts tasks so that each comes after its parents. O(tasks + edges), without recursion, so a chain may have any length.
+ * @param parents - of task 0, 1, 2 …, without repetition.
  */
 export function orderOf(parents: readonly (readonly number[])[]): DagOrder {
   const open = parents.map((list) => list.length);
@@ -19,7 +18,7 @@ export function orderOf(parents: readonly (readonly number[])[]): DagOrder {
   open.forEach((count, task) => {
     if (count === 0) order.push(task);
   });
-  // Grows while it is walked: whoever has lost its last open parent comes next.
+  // Grows while it is walked: a task whose last open parent is in it follows.
   for (const task of order) {
     for (const child of children[task] ?? []) {
       const left = (open[child] ?? 0) - 1;
@@ -30,7 +29,7 @@ export function orderOf(parents: readonly (readonly number[])[]): DagOrder {
   return order.length === parents.length ? { order } : { cycle: cycleAmong(parents, open) };
 }
 
-/** Whoever is still open has an open parent: going up from one to the next must come to the same task again. */
+/** Finds a cycle. Every open task has an open parent, so walking up must meet a task again. */
 function cycleAmong(parents: readonly (readonly number[])[], open: readonly number[]): number[] {
   const isOpen = (task: number) => (open[task] ?? 0) > 0;
   const trail: number[] = [];

@@ -1,11 +1,11 @@
 import type { ValidDag } from './validate-dag.js';
 
-/** Changes when the text of an unchanged DAG does: then each gets a new version, which is harmless. */
+/** Change it when the text of an unchanged DAG changes. Every DAG then gets a new version, which is harmless. */
 const FORMAT = 'millrace dag 1';
 
 /**
- * All that is stored of a DAG, as one text: the same for the same definition in whatever order it was written, and
- * different for any other. Functions are not part of it.
+ * Returns all that is stored of a DAG as one text. It is the same for the same definition in any order, and different for
+ * any other definition. Functions are not part of it.
  */
 export function definitionText({ tasks }: ValidDag): string {
   const lines = tasks.map((task) =>
@@ -20,10 +20,10 @@ export function definitionText({ tasks }: ValidDag): string {
       task.retry.retries,
       task.timeoutMs,
       task.backoffMs,
-      // Only where it is another DAG's, or another key's: the text of a DAG in code stays what it was.
+      // Only for a handler of another DAG or key, so that the text of a DAG in code stays the same.
       ...(task.handler === undefined ? [] : [task.handler]),
     ]),
   );
-  // Every line begins with its key, and no two tasks share one.
+  // Every line starts with its key, which is unique.
   return [FORMAT, ...lines.sort()].join('\n');
 }

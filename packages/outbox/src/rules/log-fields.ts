@@ -1,21 +1,18 @@
 import { traceIdOf } from '@millrace/foundation';
 
-/** What stands in every log line about one batch. */
+/** The fields of every log line about a batch. */
 export interface BatchFields {
   readonly batchId: string;
-  /** Of W3C; absent where the batch belongs to no trace. */
+  /** W3C trace id. Missing if the batch belongs to no trace. */
   readonly traceId?: string;
 }
 
-/** What stands in every log line about one task. */
+/** The fields of every log line about a task. */
 export interface TaskFields extends BatchFields {
   readonly taskKey: string;
 }
 
-/**
- * What a log line about a batch begins with.
- * @param batch - its id, and its trace context where it has one.
- */
+/** Returns the fields of a log line about a batch. */
 export function batchFields(batch: {
   readonly id: string;
   readonly traceparent: string | null | undefined;
@@ -24,7 +21,7 @@ export function batchFields(batch: {
   return { batchId: batch.id, ...(traceId !== undefined && { traceId }) };
 }
 
-/** What a log line about a task begins with. */
+/** Returns the fields of a log line about a task. */
 export function taskFields({
   batchId: id,
   taskKey,

@@ -3,17 +3,17 @@ import { printable } from '@millrace/foundation';
 const DAG_NAME_LENGTH_MAX = 100;
 const TASK_KEY_LENGTH_MAX = 200;
 
-/** Enough of a key to find it, so that a long one leaves room for the rest of the message. */
+/** Maximum length of a name in a message. */
 const SHOWN_CHARACTERS_MAX = 60;
 
-// With the flag `u` a surrogate is one only where it stands alone. PostgreSQL keeps neither it nor NUL.
+// With the flag `u` only a lone surrogate matches. PostgreSQL stores neither it nor NUL.
 const UNWANTED = /[\p{Cc}\p{Surrogate}]/u;
 
 /** Shortens a name for a message and escapes what would break its line. */
 export function shown(name: unknown): string {
   if (typeof name !== 'string') return printable(name);
   const cut = name.length > SHOWN_CHARACTERS_MAX ? `${name.slice(0, SHOWN_CHARACTERS_MAX - 1)}…` : name;
-  // Escapes; also for half a pair that the cut has left.
+  // Escapes control characters, and half a surrogate pair that the cut has left.
   return UNWANTED.test(cut) ? JSON.stringify(cut).slice(1, -1) : cut;
 }
 
@@ -22,7 +22,7 @@ export const quoted = (name: unknown): string => `'${shown(name)}'`;
 
 /** Returns what the name of a DAG must be, or undefined if `name` is that. */
 export const dagNameProblem = (name: unknown): string | undefined =>
-  // A dot ends it in `dag.key`, a slash in the address of an API.
+  // A dot would end it in `dag.key`, a slash in a URL.
   isName(name, DAG_NAME_LENGTH_MAX) && !/[./]/.test(name)
     ? undefined
     : `its name must be 1 to ${DAG_NAME_LENGTH_MAX} characters, without '.', '/' and control characters`;

@@ -4,7 +4,7 @@ import { dagNameProblem, handlerName, quoted, shown } from './names.js';
 import { TASK_DEFAULTS } from './task-settings.js';
 import { dagInvalid, didYouMean, requireTaskCount, type ValidDag, validateDag } from './validate-dag.js';
 
-/** What is known of a handler of the application. */
+/** A handler of the application. */
 interface KnownHandler {
   readonly mode: TaskMode;
   readonly when: unknown;
@@ -15,9 +15,9 @@ interface KnownHandler {
 
 /** The handlers of the application. */
 export interface KnownHandlers {
-  /** One by its name, `dag.key`. */
+  /** Returns a handler by its name, `dag.key`. */
   handler(name: string): KnownHandler | undefined;
-  /** The names of all. */
+  /** Names of all handlers. */
   readonly handlerNames: Iterable<string>;
 }
 
@@ -34,10 +34,10 @@ const TASK_KEYS: readonly string[] = [
 ] satisfies readonly (keyof DagTaskData)[];
 
 /**
- * Checks a DAG that came as data, by the rules of DAGs in code, and completes it: wiring that is left out by the usual defaults, all else by what its
- * handler has as code.
- * @returns a DAG whose tasks name their handlers, where these are not their own.
- * @throws MillraceError `DAG_INVALID` with the first thing that is wrong; `BATCH_TOO_LARGE`.
+ * Validates a DAG that is given as data, by the rules of DAGs in code, and completes it: missing wiring by the usual
+ * defaults, all else by the settings of its handlers in code.
+ * @returns a DAG whose tasks name their handlers if these are not their own.
+ * @throws MillraceError `DAG_INVALID` with the first mistake; `BATCH_TOO_LARGE`.
  */
 export function readDagData(given: unknown, handlers: KnownHandlers, tasksMax: number): ValidDag {
   if (!isRecord(given)) throw dagInvalid(undefined, `it must be an object with ${DAG_KEYS.join(' and ')}`);
@@ -60,7 +60,7 @@ export function readDagData(given: unknown, handlers: KnownHandlers, tasksMax: n
   return { name: dag, tasks: valid.tasks.map((task) => ({ ...task, handler: handlerOf.get(task.key) })) };
 }
 
-/** The task as code would have it, and the handler that runs it. */
+/** Returns the task as code would define it, and its handler. */
 function readTask(
   dag: string,
   key: string,
@@ -86,9 +86,9 @@ function readTask(
     );
   const tries = retries === undefined ? handler.attemptsMax - 1 : retries;
   const { timeoutMs, backoffMs, when } = handler;
-  // Only where it is not the usual one: tasks with a group of options take most of the time of the check.
+  // Only if it is not the default: tasks with an options object take most of the time of the validation.
   const retry = tries === TASK_DEFAULTS.retry.retries ? {} : { retry: { retries: tries } };
-  // Its values are anyone's until validateDag has looked at them.
+  // Its values are untrusted until validateDag has checked them.
   const definition = {
     mode: handler.mode,
     when,

@@ -1,56 +1,55 @@
 import type { FailurePolicy, OutboxStatus } from '../model.js';
 
-/** A task of a batch, as a retry sees it. */
+/** A task of a batch to retry. */
 interface TaskState {
   readonly key: string;
   readonly status: OutboxStatus;
   readonly skippedBy?: 'condition' | 'cascade' | undefined;
   readonly onFailure: FailurePolicy;
-  /** What its counts are now. */
+  /** Its present counts. */
   readonly pre: number;
   readonly open: number;
 }
 
-/** How many successes a task needs; `ends`: any end of a parent counts as one, and all are needed, of added parents, too. */
+/** Number of successes that a task needs. `ends`: any end of a parent counts, and all are needed, those of added parents too. */
 export interface Need {
   readonly successes: number;
   readonly ends: boolean;
 }
 
-/** A batch, as a retry sees it. */
+/** A batch to retry. */
 export interface BatchState {
   readonly tasks: readonly TaskState[];
   readonly edges: readonly (readonly [from: string, to: string])[];
-  /** Of joins that do not need all their parents' successes. */
+  /** For joins that do not need the success of all parents. */
   readonly needs: ReadonlyMap<string, Need>;
 }
 
-/** A task that a retry changes: READY, or SKIPPED when it can still not start. */
+/** A task that a retry changes: to READY, or to SKIPPED if it can still not start. */
 export interface ReopenedTask {
   readonly key: string;
   readonly status: 'READY' | 'SKIPPED';
   readonly pre: number;
   readonly open: number;
-  /** It had ended, and starts anew; otherwise it waits, and its counts were no longer right. */
+  /** True if it had ended and starts anew. False if it is blocked and only its counts change. */
   readonly again: boolean;
-  /** It can run now, and could not before. */
+  /** True if it can run now and could not before. */
   readonly opened: boolean;
 }
 
-/** What a retry makes of a batch. */
+/** The result of a retry. */
 export interface Reopening {
-  /** Tasks that change, with their counts. */
+  /** Changed tasks, with their counts. */
   readonly tasks: readonly ReopenedTask[];
-  /** Whether a failure under `fail` is left that is not retried. */
+  /** True if a failure under `fail` remains that is not retried. */
   readonly failing: boolean;
 }
 
 /**
- * Decides which tasks of a batch run again, and with which counts, from nothing but states and edges: what counters said before does
- * not matter.
+ * Decides which tasks of a batch run again, and with which counts. It uses only states and edges, not the earlier counts.
  *
- * All that FAILED, were CANCELLED or were SKIPPED because of others run again; with `only`, that failed task, and with it what did not run
- * because of it. A task whose parents can still not make it runnable stays SKIPPED.
+ * Tasks that FAILED, were CANCELLED or were SKIPPED because of others run again. With `only`, that failed task runs again,
+ * and the tasks that did not run because of it. A task that its parents can still not start stays SKIPPED.
  */
 export function reopen({ tasks, edges, needs }: BatchState, only?: string): Reopening {
   const byKey = new Map(tasks.map((task) => [task.key, task]));
@@ -66,13 +65,13 @@ export function reopen({ tasks, edges, needs }: BatchState, only?: string): Reop
   for (const key of inOrder(tasks, parents, children)) {
     const task = byKey.get(key) as TaskState;
     const again = wanted.has(key);
-    // What waits for a task that runs again has counted its end already: its counts have to be put right, too.
+    // A task that waits for one that runs again has counted its end already, so its counts change too.
     if (!again && task.status !== 'READY') {
       after.set(key, task.status);
       continue;
     }
     const counts = countParents(key, { parents: parents.get(key) ?? [], after, byKey, need: needs.get(key) });
-    // What failed had been able to start, and so has what can run now: they are again, whatever has become of their parents since.
+    // A task that failed, or can run now, could start before. It can start again, whatever its parents have become since.
     const couldStart = task.status === 'FAILED' || (!again && task.pre === 0);
     const pre = couldStart ? Math.min(counts.pre, counts.open) : counts.pre;
     const { open } = counts;
@@ -143,7 +142,7 @@ function countParents(
   return { pre: Math.max(0, needed - reached), open };
 }
 
-/** Parents before children. */
+/** Sorts parents before children. */
 function* inOrder(
   tasks: readonly TaskState[],
   parents: ReadonlyMap<string, readonly string[]>,

@@ -1,52 +1,51 @@
 import type { Schedule } from '../model.js';
 
-/** What becomes of periods that passed while nobody could start their batches. */
+/** The policy for periods that passed while no instance ran. */
 export type CatchUp = Schedule['catchUp'];
 
 /** The periods of a schedule, in milliseconds since 1970. */
 export interface Periods {
-  /** The first one after a time; undefined when there is none. */
+  /** Returns the first period after a time, or undefined. */
   after(ms: number): number | undefined;
-  /** The latest one that is not after a time; undefined when there is none. */
+  /** Returns the latest period that is not after a time, or undefined. */
   until(ms: number): number | undefined;
 }
 
 /** A schedule and the time, all in milliseconds since 1970. */
 export interface ScheduleState {
   readonly periods: Periods;
-  /** The first period that is not settled yet; undefined when none ever comes. */
+  /** The first period that is not settled yet. undefined if there is none. */
   readonly nextMs: number | undefined;
-  /** Of the database. */
+  /** Time of the database. */
   readonly nowMs: number;
   readonly catchUp: CatchUp;
 }
 
-/** What to do for a schedule now. */
+/** The work for a schedule now. */
 export interface ScheduleTurn {
-  /** The periods whose batches start, in their order. */
+  /** Periods whose batches start, in order. */
   readonly due: readonly number[];
-  /** The first period after all that are settled by this turn; it may be past, when there were more than one turn may have. */
+  /** The first period that this turn does not settle. It may be past if there were too many for one turn. */
   readonly nextMs: number | undefined;
 }
 
-/** The most periods of one turn: each costs a search of up to a millisecond here, and a batch in the same transaction. */
+/** Maximum number of periods per turn. Each costs a search of up to 1 ms, and a batch in the same transaction. */
 export const SCHEDULE_CATCH_UP_MAX = 50;
 
-/** With `catchUp: 'none'` a period that is later than this is missed. Long enough for a restart. */
+/** Age from which a period is missed under `catchUp: 'none'`. Long enough for a restart. */
 export const SCHEDULE_LATE_MAX_MS = 60_000;
 
-/** The longest name of a schedule. */
 export const SCHEDULE_NAME_LENGTH_MAX = 200;
 
 /**
- * The business key of the batch of a period.
+ * Returns the business key of the batch of a period.
  * @param periodMs - milliseconds since 1970.
  */
 export const periodKey = (name: string, periodMs: number): string =>
   `${name}@${new Date(periodMs).toISOString()}`;
 
 /**
- * Which periods of a schedule get a batch now. Of the periods that are due, `all` takes each, `one` the latest, and `none` the latest if it is not late.
+ * Decides which due periods of a schedule get a batch: `all` takes each, `one` the latest, `none` the latest unless it is late.
  */
 export function scheduleTurn(state: ScheduleState): ScheduleTurn {
   const { periods, nextMs, nowMs, catchUp } = state;

@@ -13,12 +13,12 @@ import {
 import type { TaskContext, TaskDefinition, TransactionalContext } from '../define-dag.js';
 import type { FailurePolicy, JoinRule, TaskMode } from '../model.js';
 
-/** What runs a task of either mode, whatever it takes for its payload and inputs. */
+/** The handler of a task of either mode, with any types of payload and inputs. */
 export type TaskRun =
   | ((context: TransactionalContext<never, never>) => unknown)
   | ((context: TaskContext<never, never>) => unknown);
 
-/** Whether a task is to be run at all, by the results of what it depends on. */
+/** The condition of a task, by the results of its parents. */
 type TaskCondition = (inputs: never) => boolean | Promise<boolean>;
 
 /** A task as the user wrote it, with every default filled in. */
@@ -45,7 +45,7 @@ export const TASK_DEFAULTS = Object.freeze({
   mode: 'transactional',
   onFailure: 'fail',
   timeoutMs: 30_000,
-  // Tasks that failed together, of one outage, return over a fifth of the delay and not all at once.
+  // Tasks that failed together in an outage return over a fifth of the delay, not all at once.
   retry: Object.freeze({ retries: 4, backoff: 'exponential', jitter: 0.2 }),
   backoffMs: 1_000,
 } as const satisfies Partial<TaskSettings>);
@@ -83,21 +83,21 @@ const RULES: OptionSpec<TaskSettings>['rules'] = {
 };
 
 /**
- * Completes what the user wrote about one task; what it depends on is not looked at here.
+ * Validates the settings of one task and fills in the defaults. It does not check its parents.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export const taskSettings = (owner: string, given: TaskDefinition): TaskSettings =>
   plainSettings(given) ?? resolvedSettings(owner, given);
 
 /**
- * The same for any task, slowly and with the messages.
+ * Does the same for any task, slowly and with error messages.
  * @throws MillraceError `OPTION_INVALID`, `OPTION_UNKNOWN`.
  */
 export const resolvedSettings = (owner: string, given: TaskDefinition): TaskSettings =>
   resolveOptions<TaskSettings>({ owner, defaults: TASK_DEFAULTS, rules: RULES }, given as object);
 
 /**
- * The same for a task without mistakes and with the usual retries, as nearly all are: with a hundred thousand of them
+ * Does the same for a task without mistakes and with the default retries, as nearly all are. With 100,000 of them
  * resolveOptions takes most of the time.
  */
 function plainSettings(given: TaskDefinition): TaskSettings | undefined {

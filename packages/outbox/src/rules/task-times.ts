@@ -1,20 +1,20 @@
 import type { OutboxStatus } from '../model.js';
 import type { TimedTask } from './critical-path.js';
 
-/** What is known of the times of a task. */
+/** The known times of a task. */
 export interface TaskTimes {
   readonly key: string;
   readonly handler: string;
   readonly status: OutboxStatus;
-  /** How long its last try took, or has been running for. */
+  /** Time of its last attempt, so far if it runs. */
   readonly ranMs: number | undefined;
-  /** READY: how long it is not to be started yet. */
+  /** If READY: time until it may start. */
   readonly delayMs: number;
 }
 
 /**
- * How long each task took, or is expected to take: as long as the others of its handler on average, or as all others where there are none.
- * @returns undefined when nothing is known to expect anything by.
+ * Returns the time of each task, measured or expected: the average of its handler, or of all tasks if there is none.
+ * @returns undefined if no time is known.
  */
 export function timeTasks(
   tasks: readonly TaskTimes[],

@@ -6,33 +6,33 @@ import { dagNameProblem, quoted, shown, taskKeyProblem } from './names.js';
 import { type JoinName, joinName, neededParents } from './task-counts.js';
 import { type TaskSettings, taskSettings } from './task-settings.js';
 
-/** A task that is as it must be. */
+/** A valid task. */
 export interface ValidTask extends Omit<TaskSettings, 'join'> {
   readonly key: string;
   readonly join: JoinName;
-  /** How many of its parents it needs. */
+  /** Number of parents that it needs. */
   readonly needed: number;
-  /** `dag.key` of the handler that runs it; its own unless given. */
+  /** `dag.key` of its handler (its own). */
   readonly handler?: string | undefined;
 }
 
-/** A DAG that is as it must be. */
+/** A valid DAG. */
 export interface ValidDag {
   readonly name: string;
-  /** Each after everything it depends on. */
+  /** Each task comes after its parents. */
   readonly tasks: readonly ValidTask[];
 }
 
-/** How many of the keys of a long cycle or list are named. */
+/** Maximum number of keys of a cycle or list in a message. */
 const NAMED_MAX = 6;
-/** How many keys are compared with an unknown one: with a hundred thousand that would take longer than all the rest. */
+/** Maximum number of keys compared with an unknown one. With 100,000 keys that would take longer than all else. */
 const COMPARED_MAX = 1_000;
 
-/** Says that a DAG cannot be used. */
+/** Makes the error for a DAG that cannot be used. */
 export const dagInvalid = (dag: unknown, reason: string): MillraceError =>
   ERRORS.create('DAG_INVALID', { dag: shown(dag), reason });
 
-/** Names tasks in a message, and not all of a hundred thousand. */
+/** Lists tasks in a message, the first ones of many. */
 export function listed(keys: readonly string[], between = ', '): string {
   if (keys.length <= NAMED_MAX) return keys.map(shown).join(between);
   const named = [
@@ -44,9 +44,9 @@ export function listed(keys: readonly string[], between = ', '): string {
 }
 
 /**
- * Points at the key that was most likely meant.
- * @param key - the one that does not exist.
- * @returns the end of a sentence, or nothing.
+ * Suggests the key that was most likely meant.
+ * @param key - the unknown one.
+ * @returns the end of a sentence, or an empty string.
  */
 export function didYouMean(key: string, known: Iterable<string>): string {
   const slack = Math.max(2, Math.floor(key.length / 3));
@@ -60,7 +60,7 @@ export function didYouMean(key: string, known: Iterable<string>): string {
 }
 
 /**
- * Refuses a DAG by its size, before anybody looks at its tasks.
+ * Refuses a DAG by its size, before its tasks are checked.
  * @throws MillraceError `DAG_INVALID`: it has none; `BATCH_TOO_LARGE`.
  */
 export function requireTaskCount(dag: string, count: number, max: number): void {
@@ -76,9 +76,9 @@ export function requireTaskCount(dag: string, count: number, max: number): void 
 }
 
 /**
- * Checks a DAG and completes it with the defaults.
- * @returns a copy that nobody changes any more.
- * @throws MillraceError `DAG_INVALID` with the first thing that is wrong; `BATCH_TOO_LARGE`.
+ * Validates a DAG and fills in the defaults.
+ * @returns a copy that does not change with `dag`.
+ * @throws MillraceError `DAG_INVALID` with the first mistake; `BATCH_TOO_LARGE`.
  */
 export function validateDag(given: DagDefinition, tasksMax: number): ValidDag {
   const { name, tasks } = given ?? {};
@@ -109,7 +109,7 @@ export function validateDag(given: DagDefinition, tasksMax: number): ValidDag {
   throw dagInvalid(name, `${what}: ${listed(cycle, ' → ')}`);
 }
 
-/** The tasks by their keys, each by itself as it must be. */
+/** Returns the tasks by key, each validated alone. */
 function writtenTasks(dag: string, pairs: DagDefinition['tasks']): Map<string, TaskSettings> {
   const written = new Map<string, TaskSettings>();
   for (const pair of pairs) {
@@ -136,7 +136,7 @@ function settingsOf(dag: string, key: string, given: TaskDefinition): TaskSettin
   }
 }
 
-/** What a task depends on, by place. */
+/** Returns the parents of a task, by index. */
 function parentsOf(
   dag: string,
   key: string,
@@ -157,10 +157,10 @@ function parentsOf(
   return parents;
 }
 
-/** The task with its join rule turned into what is stored. */
+/** Returns the task with its join rule as stored. */
 function validTask(dag: string, key: string, settings: TaskSettings): ValidTask {
   const { join } = settings;
-  // A copy: the list is the user's own.
+  // A copy, because the user may change the list.
   const after = settings.after.slice();
   if (after.length === 0 && join !== 'all') {
     throw dagInvalid(dag, `task ${quoted(key)} has a join, but nothing in 'after' to wait for`);
@@ -170,7 +170,7 @@ function validTask(dag: string, key: string, settings: TaskSettings): ValidTask 
     const range = `from 1 to ${after.length}, the number of tasks it is after`;
     throw dagInvalid(dag, `task ${quoted(key)}: join.atLeast must be ${range}, got ${needed}`);
   }
-  // Member by member, not by a spread: half the time of the whole check with a hundred thousand tasks.
+  // Not by a spread, which takes half the time of the validation of 100,000 tasks.
   return {
     key,
     after,
