@@ -4,12 +4,12 @@ import { ReplyError } from 'ioredis';
 /** The errors of this package. */
 export const ERRORS = defineErrors('redis', {
   REDIS_UNAVAILABLE: {
-    message: 'Redis could not do {operation}: {reason}; try again later',
+    message: 'Redis is unavailable for {operation}: {reason}; try again later',
     status: 503,
     retryable: true,
   },
   REDIS_TIMEOUT: {
-    message: 'Redis did not answer {operation} within {timeoutMs} ms',
+    message: 'Redis did not reply to {operation} within {timeoutMs} ms',
     status: 504,
     retryable: true,
   },

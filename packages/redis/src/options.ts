@@ -107,23 +107,23 @@ const SPEC: OptionSpec<ResolvedRedisConnectionOptions> = {
   relations: [
     {
       option: 'url',
-      expected: 'the only address: give one of url, host, nodes, client',
+      expected: 'the only one of url, host, nodes and client',
       holds: ({ url, host, nodes, client }) =>
         [url, host, nodes, client].filter((address) => address !== undefined).length <= 1,
     },
     {
       option: 'port',
-      expected: 'left out: it stands in url, nodes or client',
+      expected: 'left out, because url, nodes or client has it',
       holds: ({ port, url, nodes, client }) => port === undefined || (url ?? nodes ?? client) === undefined,
     },
     {
       option: 'db',
-      expected: 'left out: a Cluster has one database only, and a client has its own',
+      expected: 'left out, because a Cluster has only one database and a client has its own',
       holds: ({ db, nodes, client }) => db === undefined || (nodes ?? client) === undefined,
     },
     {
       option: 'password',
-      expected: 'left out: the client has its own, as its username',
+      expected: 'left out like the username, because the client has its own',
       holds: ({ username, password, client }) => client === undefined || (username ?? password) === undefined,
     },
   ],
