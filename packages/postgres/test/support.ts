@@ -63,19 +63,11 @@ export const failure = (promise: Promise<unknown>): Promise<unknown> =>
     (thrown: unknown) => thrown,
   );
 
-/** A transaction that stays open until `end` is called. */
-export interface OpenTransaction {
-  readonly tx: Tx;
-  /** What the transaction throws. */
-  readonly thrown: Promise<unknown>;
-  end(): Promise<unknown>;
-}
-
-/** Opens a transaction, runs `work` in it and keeps it open. */
+/** Opens a transaction, runs `work` in it and keeps it open until `end` is called. `thrown` is what it throws. */
 export async function openTransaction(
   database: Database,
   work: (tx: Tx) => Promise<unknown> = async () => {},
-): Promise<OpenTransaction> {
+) {
   const [opened, ended] = [latch<Tx>('the transaction is open'), latch('the transaction may end')];
   const thrown = failure(
     database.transaction(async (tx) => {

@@ -6,12 +6,6 @@ import type { Use } from './listening.js';
 /** From the first call to the stop. */
 export function lifeContract(withDatabase: Use, open: (options?: Partial<SharedOptions>) => Database): void {
   describe('life', () => {
-    it('works without start, and start may be called repeatedly', () =>
-      withDatabase({}, async (database) => {
-        expect((await database.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }]);
-        await Promise.all([database.start(), database.start()]);
-      }));
-
     it('refuses every call after stop, even one before start', async () => {
       const database = open();
       await Promise.all([database.stop(), database.stop()]);

@@ -94,21 +94,6 @@ export function valuesContract(database: () => Database): void {
       expect(thrown).toMatchObject({ code: 'PARAMETER_INVALID', status: 400 });
     });
 
-    it('writes a thousand rows in one statement through unnest', async () => {
-      await database().query('CREATE TABLE batch (id bigint PRIMARY KEY, name text, body jsonb)');
-      const ids = Array.from({ length: 1_000 }, (_, n) => n);
-      const names = ids.map((n) => `${HOSTILE[n % HOSTILE.length]}${n}`);
-      const insert = await database().query(
-        'INSERT INTO batch SELECT * FROM unnest($1::bigint[], $2::text[], $3::jsonb[])',
-        [ids, names, ids.map((n) => ({ n }))],
-      );
-      expect(insert).toEqual({ rows: [], rowCount: 1_000 });
-      const ask = 'SELECT * FROM batch WHERE id = ANY($1::bigint[])';
-      const { rows } = await database().query(ask, [['999', 5_000]]);
-      expect(rows).toEqual([{ id: '999', name: names[999], body: { n: 999 } }]);
-      expect((await database().query('DELETE FROM batch')).rowCount).toBe(1_000);
-    });
-
     it('quotes any name, and refuses one that PostgreSQL would shorten or cannot store', async () => {
       for (const name of [
         ...HOSTILE.filter(Boolean),
