@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   AbortError,
   onAbort,
@@ -11,37 +11,28 @@ import {
   waitFor,
   waitUntil,
 } from '../src/index.js';
-import { expectNothingLeft, outcome } from './leftovers.js';
+import { expectNothingLeft, outcome, outcomeAfter, throwing, useFakeTime } from './leftovers.js';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useFakeTime();
 
 describe('composition', () => {
-  it('retry around timeout is a timeout per try: a timed-out try fails and the next one runs', async () => {
-    const durations = [500, 500, 50];
+  it('retry around timeout is a timeout per attempt: a timed-out attempt fails and the next one runs', async () => {
     const signals: AbortSignal[] = [];
     const result = retry(({ attempt }) =>
       timeout((signal) => {
         signals.push(signal);
-        return wait(durations[attempt - 1] ?? 0, { signal, value: attempt });
+        return wait(attempt < 3 ? 500 : 50, { signal, value: attempt });
       }, 100),
     );
-    await vi.runAllTimersAsync();
-    expect(await result).toBe(3);
+    expect(await outcomeAfter(result)).toEqual({ value: 3 });
     expect(signals.map((signal) => signal.aborted)).toEqual([true, true, false]);
     expectNothingLeft();
   });
 
-  it('all tries timed out: RetryError whose errors are the timeouts', async () => {
-    const result = outcome(retry(() => timeout(() => wait(500), 100), { retries: 2 }));
-    await vi.runAllTimersAsync();
-    const { errors, cause } = (await result).error as { errors: unknown[]; cause: unknown };
-    expect(errors).toHaveLength(3);
-    expect(cause).toBeInstanceOf(TimeoutError);
+  it('when all attempts time out, the errors of the RetryError are the timeouts', async () => {
+    const { error } = await outcomeAfter(retry(() => timeout(() => wait(500), 100), { retries: 2 }));
+    const timedOut = expect.any(TimeoutError);
+    expect(error).toMatchObject({ errors: [timedOut, timedOut, timedOut], cause: timedOut });
   });
 
   it('async-utils EC-6: a retrying task keeps its one slot; a limit lowered meanwhile leaves running ones theirs', async () => {
@@ -93,27 +84,18 @@ describe('composition', () => {
   it('async-utils EC-5: thousands of calls under one long-lived signal leave nothing on it', async () => {
     const { signal } = new AbortController();
     const limit = pLimit(5);
-    const all = Array.from({ length: 2000 }, (_, index) =>
-      outcome(
-        limit.run(
-          () =>
-            retry(
-              ({ attempt }) =>
-                timeout(
-                  () => (attempt === 1 && index % 3 === 0 ? Promise.reject(new Error('x')) : wait(index % 4)),
-                  {
-                    ms: 2,
-                    signal,
-                  },
-                ),
-              { signal, retries: 1, backoff: () => 1 },
-            ),
-          { signal, priority: index % 11 },
-        ),
-      ),
-    );
-    await vi.runAllTimersAsync();
-    await Promise.all(all);
+    const call = (_: undefined, index: number) => {
+      const work = (attempt: number) =>
+        attempt === 1 && index % 3 === 0 ? Promise.reject(new Error('x')) : wait(index % 4);
+      const task = () =>
+        retry(({ attempt }) => timeout(() => work(attempt), { ms: 2, signal }), {
+          signal,
+          retries: 1,
+          backoff: () => 1,
+        });
+      return outcome(limit.run(task, { signal, priority: index % 11 }));
+    };
+    await outcomeAfter(Promise.all(Array(2000).fill(undefined).map(call)));
     expectNothingLeft(signal);
   });
 });
@@ -135,9 +117,7 @@ describe('onAbort', () => {
   it('a callback that throws is reported, and the others are called all the same', async () => {
     const controller = new AbortController();
     const thrown = new Error('mine');
-    onAbort(controller.signal, () => {
-      throw thrown;
-    });
+    onAbort(controller.signal, throwing(thrown));
     const waiting = wait(60_000, { signal: controller.signal });
     const others = process.listeners('uncaughtException');
     process.removeAllListeners('uncaughtException');

@@ -20,3 +20,15 @@ export function outcome<T>(promise: Promise<T>): Promise<{ value?: T; error?: un
     (error: unknown) => ({ error }),
   );
 }
+
+/** The outcome of a promise after `ms` of fake time, by default after all timers. */
+export async function outcomeAfter<T>(promise: Promise<T>, ms?: number) {
+  const result = outcome(promise);
+  await (ms === undefined ? vi.runAllTimersAsync() : vi.advanceTimersByTimeAsync(ms));
+  return result;
+}
+
+/** A function that throws `error`. */
+export const throwing = (error: unknown) => (): never => {
+  throw error;
+};

@@ -1,15 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import theirLimit, { limitFunction as theirLimitFunction } from 'p-limit';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { limitFunction, pLimit, wait } from '../src/index.js';
-import { outcome } from './leftovers.js';
+import { outcome, useFakeTime } from './leftovers.js';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useFakeTime();
 
 const later = <T>(ms: number, value?: T) => wait(ms, { value });
 

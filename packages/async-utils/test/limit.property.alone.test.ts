@@ -1,8 +1,9 @@
 import { getEventListeners } from 'node:events';
 import { seededRng } from '@millrace/foundation';
 import fc from 'fast-check';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { isAbortError, type LimitFunction, pLimit } from '../src/index.js';
+import { useFakeTime } from './leftovers.js';
 
 const SEEDS = 1000;
 const TASKS = 1000;
@@ -13,12 +14,7 @@ const realImmediate = setImmediate;
 const realNow = performance.now.bind(performance);
 const nextTurn = () => new Promise((resolve) => realImmediate(resolve));
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useFakeTime();
 
 interface Task {
   readonly priority: number;

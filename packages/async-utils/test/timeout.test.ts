@@ -1,29 +1,26 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AbortError, TimeoutError, timeout, wait } from '../src/index.js';
-import { expectNothingLeft, outcome } from './leftovers.js';
+import { expectNothingLeft, outcome, outcomeAfter, throwing, useFakeTime } from './leftovers.js';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useFakeTime();
+
+const never = () => new Promise<never>(() => {});
+const rejecting = (error: unknown) => () => Promise.reject(error);
 
 describe('time limit', () => {
-  it('async-utils FR-010: gives the result of a promise or a function that is in time', async () => {
+  it('async-utils FR-010: returns the result of a promise or a function that is in time', async () => {
     const all = Promise.all([
       timeout(wait(99, { value: 'promise' }), 100),
       timeout(() => wait(99, { value: 'function' }), 100),
       timeout(() => 'plain', 100),
     ]);
-    await vi.advanceTimersByTimeAsync(99);
-    expect(await all).toEqual(['promise', 'function', 'plain']);
+    expect(await outcomeAfter(all, 99)).toEqual({ value: ['promise', 'function', 'plain'] });
     expectNothingLeft();
   });
 
   it('async-utils FR-010: fails with TimeoutError when the time is up, not before', async () => {
     const settled = vi.fn();
-    const result = outcome(timeout(new Promise(() => {}), 100));
+    const result = outcome(timeout(never(), 100));
     result.then(settled);
     await vi.advanceTimersByTimeAsync(99);
     expect(settled).not.toHaveBeenCalled();
@@ -32,90 +29,56 @@ describe('time limit', () => {
     expectNothingLeft();
   });
 
-  it('async-utils FR-010: the signal of a function aborts on timeout, so that the work can stop', async () => {
-    let seen: AbortSignal | undefined;
-    const result = outcome(
-      timeout((signal) => {
-        seen = signal;
-        return wait(500, { signal });
-      }, 100),
-    );
-    await vi.advanceTimersByTimeAsync(100);
-    const { error } = await result;
-    expect(error).toBeInstanceOf(TimeoutError);
-    expect(seen?.aborted).toBe(true);
-    expect(seen?.reason).toBe(error);
-    expectNothingLeft();
-  });
-
-  it('the signal does not abort on success or failure', async () => {
+  it('async-utils FR-010: the signal of a function aborts on timeout, and only then', async () => {
     const signals: AbortSignal[] = [];
-    await timeout((signal) => signals.push(signal), 100);
-    await outcome(
-      timeout((signal) => {
-        signals.push(signal);
-        throw new Error('x');
-      }, 100),
-    );
-    expect(signals.map((signal) => signal.aborted)).toEqual([false, false]);
+    const work = (ms: number) => (signal: AbortSignal) => {
+      signals.push(signal);
+      return ms ? wait(ms, { signal }) : throwing(new Error('own'))();
+    };
+    const { error } = await outcomeAfter(timeout(work(500), 100), 100);
+    await outcomeAfter(timeout(work(50), 100), 50);
+    await outcome(timeout(work(0), 100));
+    expect(error).toBeInstanceOf(TimeoutError);
+    expect(signals.map((signal) => signal.aborted)).toEqual([true, false, false]);
+    expect(signals[0]?.reason).toBe(error);
     expectNothingLeft();
   });
 
   it('a failure in time is passed on as it is', async () => {
     const error = new Error('own');
-    expect((await outcome(timeout(Promise.reject(error), 100))).error).toBe(error);
     const onTimeout = vi.fn();
-    const throwing = {
-      // biome-ignore lint/suspicious/noThenProperty: a thenable is what is asked about.
-      then() {
-        throw error;
-      },
-    } as unknown as Promise<never>;
-    expect((await outcome(timeout(throwing, { ms: 100, onTimeout }))).error).toBe(error);
+    // biome-ignore lint/suspicious/noThenProperty: the input is a thenable.
+    const thenable = { then: throwing(error) } as unknown as Promise<never>;
+    for (const input of [Promise.reject(error), thenable])
+      expect((await outcome(timeout(input, { ms: 100, onTimeout }))).error).toBe(error);
     await vi.advanceTimersByTimeAsync(200);
     expect(onTimeout).not.toHaveBeenCalled();
     expectNothingLeft();
   });
 
-  it('async-utils EC-3: with 0 ms it fails at once and never calls the function', async () => {
-    const fn = vi.fn();
-    const cleanup = vi.fn();
-    const onTimeout = vi.fn();
+  it('async-utils EC-3: with 0 ms fails at once and never calls the function', async () => {
+    const [fn, cleanup, onTimeout] = [vi.fn(), vi.fn(), vi.fn()];
     const { error } = await outcome(timeout(fn, { ms: 0, cleanup, onTimeout }));
     expect(error).toMatchObject({ code: 'TIMEOUT', ms: 0 });
     expect(await timeout(fn, { ms: 0, fallback: 'fallback', cleanup, onTimeout })).toBe('fallback');
     expect(fn).not.toHaveBeenCalled();
-    expect(cleanup).toHaveBeenCalledTimes(2);
-    expect(onTimeout).toHaveBeenCalledTimes(2);
+    expect([cleanup, onTimeout].map(({ mock }) => mock.calls.length)).toEqual([2, 2]);
     expect((await outcome(timeout(Promise.reject(new Error('x')), 0))).error).toBeInstanceOf(TimeoutError);
     expectNothingLeft();
   });
 
-  it('Infinity never times out and sets no timer', async () => {
-    const result = timeout(wait(1e9, { value: 'late' }), Number.POSITIVE_INFINITY);
-    expect(vi.getTimerCount()).toBe(1);
-    await vi.advanceTimersByTimeAsync(1e9);
-    expect(await result).toBe('late');
-  });
-
-  it('a limit beyond what the platform’s timers can hold is kept', async () => {
-    const settled = vi.fn();
+  it('Infinity sets no timer, and a limit beyond what one platform timer holds is kept', async () => {
     const days = 24 * 3600 * 1000;
-    outcome(timeout(new Promise(() => {}), 60 * days)).then(settled);
-    await vi.advanceTimersByTimeAsync(59 * days);
-    expect(settled).not.toHaveBeenCalled();
-    await vi.advanceTimersByTimeAsync(1 * days);
-    expect(settled).toHaveBeenCalledOnce();
+    const results = [Number.POSITIVE_INFINITY, 60 * days].map((ms) => timeout(wait(59 * days), ms));
+    expect(vi.getTimerCount()).toBe(3);
+    expect(await outcomeAfter(Promise.all(results), 59 * days)).toEqual({ value: [undefined, undefined] });
     expectNothingLeft();
   });
 
   it('a late rejection of the abandoned work is never unhandled', async () => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
-    const lateFailure = async () => {
-      await wait(200);
-      throw new Error('late');
-    };
+    const lateFailure = () => wait(200).then(rejecting(new Error('late')));
     const results = [outcome(timeout(lateFailure(), 100)), outcome(timeout(lateFailure, 100))];
     await vi.advanceTimersByTimeAsync(300);
     for (const { error } of await Promise.all(results)) expect(error).toBeInstanceOf(TimeoutError);
@@ -127,37 +90,25 @@ describe('time limit', () => {
 });
 
 describe('in place of TimeoutError', () => {
-  const never = () => new Promise<never>(() => {});
-  const afterTimeout = async <T>(promise: Promise<T>) => {
-    const result = outcome(promise);
-    await vi.advanceTimersByTimeAsync(100);
-    return result;
-  };
+  const timedOut = (options: Omit<Parameters<typeof timeout>[1] & object, 'ms'>) =>
+    outcomeAfter(timeout(never, { ms: 100, ...options }), 100);
 
-  it('async-utils FR-011: a fallback value or function resolves instead', async () => {
-    expect(await afterTimeout(timeout(never, { ms: 100, fallback: 'value' }))).toEqual({ value: 'value' });
-    expect(await afterTimeout(timeout(never, { ms: 100, fallback: () => 'made' }))).toEqual({
-      value: 'made',
-    });
-    expect(await afterTimeout(timeout(never, { ms: 100, fallback: async () => 'async' }))).toEqual({
-      value: 'async',
-    });
-    for (const fallback of [null, undefined])
-      expect(await afterTimeout(timeout(never, { ms: 100, fallback }))).toStrictEqual({ value: fallback });
-    const broken = new Error('broken fallback');
-    const fallback = () => {
-      throw broken;
-    };
-    expect(await afterTimeout(timeout(never, { ms: 100, fallback }))).toEqual({ error: broken });
+  it('async-utils FR-011: resolves with the fallback value, or with what the fallback function returns', async () => {
+    for (const fallback of ['value', null, undefined])
+      expect(await timedOut({ fallback })).toStrictEqual({ value: fallback });
+    expect(await timedOut({ fallback: () => 'made' })).toEqual({ value: 'made' });
+    expect(await timedOut({ fallback: async () => 'async' })).toEqual({ value: 'async' });
+    const error = new Error('broken fallback');
+    expect(await timedOut({ fallback: throwing(error) })).toEqual({ error });
   });
 
-  it('async-utils FR-011: an own error or a factory of one', async () => {
-    const own = new Error('own');
-    expect(await afterTimeout(timeout(never, { ms: 100, error: own }))).toEqual({ error: own });
-    expect(await afterTimeout(timeout(never, { ms: 100, error: () => own }))).toEqual({ error: own });
+  it('async-utils FR-011: rejects with the given error or with one of a factory', async () => {
+    const error = new Error('own');
+    expect(await timedOut({ error })).toEqual({ error });
+    expect(await timedOut({ error: () => error })).toEqual({ error });
   });
 
-  it('cleanup runs once, before the result is given, also with a fallback, never on success', async () => {
+  it('cleanup runs once, before the result is returned, also with a fallback, never on success', async () => {
     const order: string[] = [];
     const cleanup = async () => {
       await wait(10);
@@ -166,92 +117,70 @@ describe('in place of TimeoutError', () => {
     const failed = outcome(timeout(never, { ms: 100, cleanup }));
     failed.then(() => order.push('result'));
     await vi.advanceTimersByTimeAsync(110);
-    expect(order).toEqual(['cleanup', 'result']);
+    expect(order.splice(0)).toEqual(['cleanup', 'result']);
     const fellBack = timeout(never, { ms: 100, cleanup, fallback: 1 });
-    await vi.advanceTimersByTimeAsync(110);
-    expect(await fellBack).toBe(1);
+    expect(await outcomeAfter(fellBack, 110)).toEqual({ value: 1 });
+    expect(order.splice(0)).toEqual(['cleanup']);
     await timeout(async () => 'in time', { ms: 100, cleanup });
-    await outcome(timeout(() => Promise.reject(new Error('own')), { ms: 100, cleanup }));
-    expect(order).toEqual(['cleanup', 'result', 'cleanup']);
+    await outcome(timeout(rejecting(new Error('own')), { ms: 100, cleanup }));
+    expect(order).toEqual([]);
     expectNothingLeft();
   });
 
   it('async-utils FR-024: a failing cleanup becomes the cause; with a fallback it is dropped', async () => {
     const cause = new Error('cleanup');
-    const cleanup = () => Promise.reject(cause);
-    const { error } = await afterTimeout(timeout(never, { ms: 100, cleanup }));
-    expect(error).toMatchObject({ code: 'TIMEOUT', cause });
-    const own = await afterTimeout(timeout(never, { ms: 100, cleanup, error: () => new Error('own') }));
+    const cleanup = rejecting(cause);
+    expect((await timedOut({ cleanup })).error).toMatchObject({ code: 'TIMEOUT', cause });
+    const own = await timedOut({ cleanup, error: () => new Error('own') });
     expect(own.error).toMatchObject({ message: 'own', cause });
-    expect(await afterTimeout(timeout(never, { ms: 100, cleanup, fallback: 1 }))).toEqual({ value: 1 });
+    expect(await timedOut({ cleanup, fallback: 1 })).toEqual({ value: 1 });
   });
 
-  it('async-utils FR-025: onTimeout hears of it once; a hook that throws changes nothing', async () => {
-    const onTimeout = vi.fn(() => {
-      throw new Error('hook');
-    });
-    const { error } = await afterTimeout(timeout(never, { ms: 100, onTimeout }));
+  it('async-utils FR-025, async-utils FR-026: hooks hear of the timeout and of the end', async () => {
+    const hooks = {
+      onTimeout: vi.fn(throwing(new Error('hook'))),
+      onSuccess: vi.fn(),
+      onError: vi.fn(),
+    };
+    const { error } = await timedOut(hooks);
     expect(error).toBeInstanceOf(TimeoutError);
-    expect(onTimeout.mock.calls).toEqual([[{ ms: 100 }]]);
-    await timeout(() => 1, { ms: 100, onTimeout });
-    expect(onTimeout).toHaveBeenCalledOnce();
-  });
-
-  it('async-utils FR-026: onSuccess and onError hear of the end', async () => {
-    const onSuccess = vi.fn();
-    const onError = vi.fn();
-    const { error } = await afterTimeout(timeout(never, { ms: 100, onSuccess, onError }));
-    expect(onError.mock.calls).toEqual([[{ error, attempts: 1, durationMs: 100 }]]);
-    await timeout(() => 1, { ms: 100, onSuccess, onError });
-    expect(onSuccess.mock.calls).toEqual([[{ attempts: 1, durationMs: 0 }]]);
+    await timeout(() => 1, { ms: 100, ...hooks });
+    expect(hooks.onTimeout.mock.calls).toEqual([[{ ms: 100 }]]);
+    expect(hooks.onError.mock.calls).toEqual([[{ error, attempts: 1, durationMs: 100 }]]);
+    expect(hooks.onSuccess.mock.calls).toEqual([[{ attempts: 1, durationMs: 0 }]]);
   });
 });
 
 describe('abort', () => {
-  it('async-utils FR-012: abort rejects at once, stops the work and clears the timer', async () => {
+  it('async-utils FR-012: rejects at once, stops the work and clears the timer', async () => {
     const controller = new AbortController();
+    const { signal } = controller;
     const cleanup = vi.fn();
-    let seen: AbortSignal | undefined;
-    const result = outcome(
-      timeout(
-        (signal) => {
-          seen = signal;
-          return new Promise(() => {});
-        },
-        { ms: 100, signal: controller.signal, cleanup },
-      ),
-    );
+    const work = vi.fn((_: AbortSignal) => never());
+    const result = outcome(timeout(work, { ms: 100, signal, cleanup }));
     controller.abort('enough');
     const { error } = await result;
     expect(error).toBeInstanceOf(AbortError);
     expect(error).toMatchObject({ cause: 'enough' });
-    expect(seen?.reason).toBe('enough');
+    expect(work.mock.calls[0]?.[0].reason).toBe('enough');
     expect(cleanup).not.toHaveBeenCalled();
-    expectNothingLeft(controller.signal);
+    expectNothingLeft(signal);
   });
 
-  it('abort ends a cleanup that hangs', async () => {
+  it('ends a cleanup that hangs', async () => {
     const controller = new AbortController();
-    const result = outcome(
-      timeout(new Promise(() => {}), {
-        ms: 100,
-        cleanup: () => new Promise(() => {}),
-        signal: controller.signal,
-      }),
-    );
+    const { signal } = controller;
+    const result = outcome(timeout(never(), { ms: 100, cleanup: never, signal }));
     await vi.advanceTimersByTimeAsync(100);
     controller.abort();
     expect((await result).error).toBeInstanceOf(AbortError);
-    expectNothingLeft(controller.signal);
+    expectNothingLeft(signal);
   });
 
-  it('no listener stays after success, failure or timeout', async () => {
+  it('leaves no listener after success, failure or timeout', async () => {
     const { signal } = new AbortController();
-    await timeout(() => 1, { ms: 100, signal });
-    await outcome(timeout(() => Promise.reject(new Error('x')), { ms: 100, signal }));
-    const timedOut = outcome(timeout(new Promise(() => {}), { ms: 100, signal }));
-    await vi.advanceTimersByTimeAsync(100);
-    await timedOut;
+    for (const work of [() => 1, rejecting(new Error('x')), never])
+      await outcomeAfter(timeout(work, { ms: 100, signal }), 100);
     expectNothingLeft(signal);
   });
 });

@@ -26,34 +26,22 @@ it('async-utils FR-006: pLimit can stand wherever p-limit stood', () => {
 });
 
 it('results keep their types', () => {
+  const resultOf = <T>(_call: () => Promise<T>) => expectTypeOf<T>();
   const text = async () => 'text';
-  expectTypeOf(() => retry(text)).returns.toEqualTypeOf<Promise<string>>();
-  expectTypeOf(() => retry(({ attempt }) => attempt)).returns.toEqualTypeOf<Promise<number>>();
-  expectTypeOf(() => pLimit(1)((a: number, b: string) => a + b, 1, 'b')).returns.toEqualTypeOf<
-    Promise<string>
-  >();
-  expectTypeOf(() => pLimit(1).map(['a'], (item, index) => item.length + index)).returns.toEqualTypeOf<
-    Promise<number[]>
-  >();
-  expectTypeOf(() => limitFunction(async (a: number) => `${a}`, { concurrency: 1 })(1)).returns.toEqualTypeOf<
-    Promise<string>
-  >();
-  expectTypeOf(() => timeout(text(), 5)).returns.toEqualTypeOf<Promise<string>>();
-  expectTypeOf(() => timeout(text, { ms: 5, fallback: null })).returns.toEqualTypeOf<
-    Promise<string | null>
-  >();
-  expectTypeOf(() => timeout(text, { ms: 5, fallback: undefined })).returns.toEqualTypeOf<
-    Promise<string | undefined>
-  >();
-  expectTypeOf(() => timeout(text, { ms: 5, fallback: () => 5 })).returns.toEqualTypeOf<
-    Promise<string | number>
-  >();
-  expectTypeOf(() => wait(5)).returns.toEqualTypeOf<Promise<undefined>>();
-  expectTypeOf(() => wait(5, { value: 'x' })).returns.toEqualTypeOf<Promise<string>>();
-  expectTypeOf(() => waitUntil(() => undefined as string | undefined)).returns.toEqualTypeOf<
-    Promise<string>
-  >();
-  expectTypeOf(() => waitFor(1, 1, async (index) => index)).returns.toEqualTypeOf<Promise<number[]>>();
+  const limit = pLimit(1);
+  resultOf(() => retry(text)).toEqualTypeOf<string>();
+  resultOf(() => retry(({ attempt }) => attempt)).toEqualTypeOf<number>();
+  resultOf(() => limit((a: number, b: string) => a + b, 1, 'b')).toEqualTypeOf<string>();
+  resultOf(() => limit.map(['a'], (item, index) => item.length + index)).toEqualTypeOf<number[]>();
+  resultOf(() => limitFunction(async (a: number) => `${a}`, { concurrency: 1 })(1)).toEqualTypeOf<string>();
+  resultOf(() => timeout(text(), 5)).toEqualTypeOf<string>();
+  resultOf(() => timeout(text, { ms: 5, fallback: null })).toEqualTypeOf<string | null>();
+  resultOf(() => timeout(text, { ms: 5, fallback: undefined })).toEqualTypeOf<string | undefined>();
+  resultOf(() => timeout(text, { ms: 5, fallback: () => 5 })).toEqualTypeOf<string | number>();
+  resultOf(() => wait(5)).toEqualTypeOf<undefined>();
+  resultOf(() => wait(5, { value: 'x' })).toEqualTypeOf<string>();
+  resultOf(() => waitUntil(() => undefined as string | undefined)).toEqualTypeOf<string>();
+  resultOf(() => waitFor(1, 1, async (index) => index)).toEqualTypeOf<number[]>();
   // @ts-expect-error an argument of the wrong type
-  void (() => pLimit(1)((a: number) => a, 'x'));
+  void (() => limit((a: number) => a, 'x'));
 });

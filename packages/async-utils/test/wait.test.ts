@@ -1,26 +1,23 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AbortError, TimeoutError, wait, waitFor, waitUntil } from '../src/index.js';
-import { expectNothingLeft, outcome } from './leftovers.js';
+import { expectNothingLeft, outcome, outcomeAfter, throwing, useFakeTime } from './leftovers.js';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useFakeTime();
 
 describe('wait', () => {
-  it('async-utils FR-027: resolves after the time, not before', async () => {
+  const days = 24 * 3600 * 1000;
+
+  it.each([100, 100 * days])('async-utils FR-027: resolves after %i ms, not before', async (ms) => {
     const done = vi.fn();
-    wait(100).then(done);
-    await vi.advanceTimersByTimeAsync(99);
+    wait(ms).then(done);
+    await vi.advanceTimersByTimeAsync(ms - 1);
     expect(done).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
     expect(done).toHaveBeenCalledOnce();
     expectNothingLeft();
   });
 
-  it('async-utils FR-027: with 0 it resolves in a microtask, never synchronously', async () => {
+  it('async-utils FR-027: with 0 resolves in a microtask, never synchronously', async () => {
     const order: string[] = [];
     const zero = wait(0).then(() => order.push('wait'));
     order.push('sync');
@@ -29,56 +26,28 @@ describe('wait', () => {
     expectNothingLeft();
   });
 
-  it.each([-1, Number.NaN, '5', undefined, null])('refuses %s', async (ms) => {
-    await expect(wait(ms as number)).rejects.toThrow(RangeError);
-    expectNothingLeft();
-  });
+  it.each([1000, Number.POSITIVE_INFINITY])(
+    'async-utils FR-028: the signal ends %i ms at once',
+    async (ms) => {
+      const controller = new AbortController();
+      const result = outcome(wait(ms, { signal: controller.signal }));
+      await vi.advanceTimersByTimeAsync(ms === 1000 ? 10 : 2 ** 33);
+      controller.abort('enough');
+      expect((await result).error).toMatchObject({ name: 'AbortError', cause: 'enough' });
+      expectNothingLeft(controller.signal);
+    },
+  );
 
-  it('waits longer than one platform timer can', async () => {
-    const done = vi.fn();
-    const days = 24 * 3600 * 1000;
-    wait(100 * days).then(done);
-    await vi.advanceTimersByTimeAsync(99.9 * days);
-    expect(done).not.toHaveBeenCalled();
-    await vi.advanceTimersByTimeAsync(0.2 * days);
-    expect(done).toHaveBeenCalledOnce();
-    expectNothingLeft();
-  });
-
-  it('with Infinity only the signal ends it', async () => {
-    const controller = new AbortController();
-    const result = outcome(wait(Number.POSITIVE_INFINITY, { signal: controller.signal }));
-    await vi.advanceTimersByTimeAsync(2 ** 33);
-    controller.abort();
-    expect((await result).error).toBeInstanceOf(AbortError);
-    expectNothingLeft(controller.signal);
-  });
-
-  it('async-utils FR-028: the signal ends it at once', async () => {
-    const controller = new AbortController();
-    const result = outcome(wait(1000, { signal: controller.signal }));
-    controller.abort('enough');
-    expect((await result).error).toMatchObject({ name: 'AbortError', cause: 'enough' });
-    expectNothingLeft(controller.signal);
-  });
-
-  it('async-utils FR-028: no listener stays when the time has passed', async () => {
+  it('async-utils FR-029: resolves with its value, and leaves no listener', async () => {
     const { signal } = new AbortController();
-    const result = wait(10, { signal });
-    await vi.runAllTimersAsync();
-    await result;
+    const values = Promise.all([wait(5, { value: 'late', signal }), wait(0, { value: 'now', signal })]);
+    expect(await outcomeAfter(values)).toEqual({ value: ['late', 'now'] });
     expectNothingLeft(signal);
-  });
-
-  it('async-utils FR-029: gives its value', async () => {
-    const result = Promise.all([wait(5, { value: 'late' }), wait(0, { value: 'now' })]);
-    await vi.runAllTimersAsync();
-    expect(await result).toEqual(['late', 'now']);
   });
 });
 
 describe('waitUntil', () => {
-  it('async-utils FR-030: checks at once and gives the truthy value', async () => {
+  it('async-utils FR-030: checks at once and returns the truthy value', async () => {
     const condition = vi.fn(() => 'ready');
     const result = waitUntil(condition);
     expect(condition).toHaveBeenCalledOnce();
@@ -95,62 +64,43 @@ describe('waitUntil', () => {
       running--;
       return ++checks === 3 ? checks : 0;
     });
-    await vi.advanceTimersByTimeAsync(3 * 200 + 2 * 50);
-    expect(await result).toBe(3);
+    expect(await outcomeAfter(result, 3 * 200 + 2 * 50)).toEqual({ value: 3 });
     expectNothingLeft();
   });
 
-  it('async-utils FR-031: checks every 50 ms unless told otherwise', async () => {
-    const usual = vi.fn(() => false);
-    const quick = vi.fn(() => false);
+  it('async-utils FR-031: checks every 50 ms by default', async () => {
+    const [usual, quick] = [vi.fn(() => false), vi.fn(() => false)];
     const results = [
       outcome(waitUntil(usual, { timeoutMs: 499 })),
       outcome(waitUntil(quick, { intervalMs: 10, timeoutMs: 499 })),
     ];
     await vi.advanceTimersByTimeAsync(499);
     await Promise.all(results);
-    expect(usual).toHaveBeenCalledTimes(10);
-    expect(quick).toHaveBeenCalledTimes(50);
+    expect([usual, quick].map(({ mock }) => mock.calls.length)).toEqual([10, 50]);
   });
 
-  it('async-utils FR-031: fails with TimeoutError, also while a check hangs', async () => {
-    for (const condition of [() => false, () => new Promise<boolean>(() => {})]) {
-      const result = outcome(waitUntil(condition, { timeoutMs: 100 }));
-      await vi.advanceTimersByTimeAsync(100);
-      expect((await result).error).toMatchObject({ name: 'TimeoutError', ms: 100 });
+  it('async-utils FR-031: fails with TimeoutError, also while a check hangs or ends later', async () => {
+    const late = (end: () => unknown) => async () => wait(200).then(end);
+    const hanging = () => new Promise<boolean>(() => {});
+    for (const condition of [() => false, hanging, late(() => true), late(throwing(new Error('late')))]) {
+      const { error } = await outcomeAfter(waitUntil(condition, { timeoutMs: 100 }), 100);
+      expect(error).toMatchObject({ name: 'TimeoutError', ms: 100 });
+      await vi.advanceTimersByTimeAsync(500);
       expectNothingLeft();
     }
   });
 
   it('async-utils FR-031: with timeoutMs 0 the condition still gets its first check', async () => {
     expect(await waitUntil(async () => 'ready', { timeoutMs: 0 })).toBe('ready');
-    const result = outcome(waitUntil(() => false, { timeoutMs: 0 }));
-    await vi.runAllTimersAsync();
-    expect((await result).error).toBeInstanceOf(TimeoutError);
+    const { error } = await outcomeAfter(waitUntil(() => false, { timeoutMs: 0 }));
+    expect(error).toBeInstanceOf(TimeoutError);
   });
 
-  it('what the condition throws, now or later, is the failure', async () => {
+  it('an error of the first or a later check is the failure', async () => {
     const error = new Error('broken condition');
-    const now = () => {
-      throw error;
-    };
-    let checks = 0;
-    const later = async () => {
-      if (++checks > 1) throw error;
-    };
-    const results = [outcome(waitUntil(now)), outcome(waitUntil(later, { timeoutMs: 1000 }))];
-    await vi.advanceTimersByTimeAsync(50);
-    expect(await Promise.all(results)).toEqual([{ error }, { error }]);
-    expectNothingLeft();
-  });
-
-  it('a check that ends after the time is up changes nothing', async () => {
-    const results = [
-      async () => wait(200, { value: true }),
-      async () => wait(200).then(() => Promise.reject(new Error('late'))),
-    ].map((condition) => outcome(waitUntil(condition, { timeoutMs: 100 })));
-    await vi.advanceTimersByTimeAsync(500);
-    for (const { error } of await Promise.all(results)) expect(error).toBeInstanceOf(TimeoutError);
+    const later = vi.fn(throwing(error)).mockImplementationOnce(() => false as never);
+    for (const condition of [throwing(error), later])
+      expect(await outcomeAfter(waitUntil(condition, { timeoutMs: 1000 }), 50)).toEqual({ error });
     expectNothingLeft();
   });
 
@@ -167,45 +117,34 @@ describe('waitUntil', () => {
 });
 
 describe('waitFor', () => {
-  it('async-utils FR-032: calls back count times with the pause between, none after the last', async () => {
+  it.each([
+    [0, [0, 100, 200]],
+    [30, [0, 130, 260]],
+  ])('async-utils FR-032: pauses between calls that take %i ms, not after the last', async (ms, starts) => {
     const startedAt = Date.now();
     const times: number[] = [];
-    const result = waitFor(3, 100, (index) => {
+    const result = waitFor(3, 100, async (index) => {
       times.push(Date.now() - startedAt);
+      await wait(ms);
       return index * 2;
     });
-    await vi.advanceTimersByTimeAsync(200);
-    expect(await result).toEqual([0, 2, 4]);
-    expect(times).toEqual([0, 100, 200]);
+    expect(await outcomeAfter(result, 200 + 3 * ms)).toEqual({ value: [0, 2, 4] });
+    expect(times).toEqual(starts);
     expectNothingLeft();
   });
 
-  it('async-utils FR-032: awaits async callbacks before the pause starts', async () => {
-    const startedAt = Date.now();
-    const times: number[] = [];
-    const result = waitFor(2, 100, async () => {
-      times.push(Date.now() - startedAt);
-      await wait(30);
-    });
-    await vi.runAllTimersAsync();
-    await result;
-    expect(times).toEqual([0, 130]);
-  });
-
-  it('count 0 calls nothing; a failing callback ends the series', async () => {
-    const callback = vi.fn();
+  it('count 0 calls nothing, and a failing callback ends the series', async () => {
+    const callback = vi.fn(throwing(new Error('first')));
     expect(await waitFor(0, 10, callback)).toEqual([]);
     expect(callback).not.toHaveBeenCalled();
-    const failing = vi.fn(() => {
-      throw new Error('second');
-    });
-    await expect(waitFor(3, 10, failing)).rejects.toThrow('second');
-    expect(failing).toHaveBeenCalledOnce();
+    await expect(waitFor(3, 10, callback)).rejects.toThrow('first');
+    expect(callback).toHaveBeenCalledOnce();
     expectNothingLeft();
   });
 
-  it('async-utils FR-012: the signal ends it in a pause and in a callback', async () => {
-    for (const at of [5, 15]) {
+  it.each([5, 15])(
+    'async-utils FR-012: the signal ends it in a callback and in a pause: %i ms',
+    async (at) => {
       const controller = new AbortController();
       const callback = vi.fn(() => wait(10));
       const result = outcome(waitFor(3, 10, callback, { signal: controller.signal }));
@@ -215,6 +154,6 @@ describe('waitFor', () => {
       expect(callback).toHaveBeenCalledOnce();
       await vi.runAllTimersAsync();
       expectNothingLeft(controller.signal);
-    }
-  });
+    },
+  );
 });
