@@ -117,14 +117,14 @@ export class ClusterConnections implements Connections {
   async send(name: string, args: readonly RedisArgument[], timeoutMs: number): Promise<unknown> {
     const deadline = this.#deadlineIn(timeoutMs);
     const slot = slotOfCommand(name, args);
-    let asked: ServerConnection | undefined;
+    let askNode: ServerConnection | undefined;
     for (let attempt = 1; ; attempt++) {
-      const connection = asked ?? (await this.#connectionFor(slot, deadline));
+      const connection = askNode ?? (await this.#connectionFor(slot, deadline));
       try {
-        if (asked) {
-          await asked.ready(this.#leftMs(deadline));
+        if (askNode) {
+          await askNode.ready(this.#leftMs(deadline));
           // Counts for the next command only, so both are sent in one turn. The command reports its failure.
-          asked.send('ASKING', [], this.#leftMs(deadline)).catch(() => {});
+          askNode.send('ASKING', [], this.#leftMs(deadline)).catch(() => {});
         }
         return await connection.send(name, args, this.#leftMs(deadline));
       } catch (error) {
@@ -137,7 +137,7 @@ export class ClusterConnections implements Connections {
           if (classifyFailure(error).kind === 'unavailable') throw error;
           throw timeoutError(name, timeoutMs, error);
         }
-        asked = next.kind === 'ask' ? this.#connectionTo(this.#addressFrom(connection, next)) : undefined;
+        askNode = next.kind === 'ask' ? this.#connectionTo(this.#addressFrom(connection, next)) : undefined;
         if (needsPause) await sleep(this.options.clock, RETRY_MS);
       }
     }
@@ -225,7 +225,7 @@ export class ClusterConnections implements Connections {
   #choose(slot: number | undefined): ServerConnection {
     const owner = slot === undefined ? undefined : this.#ownerOf(slot);
     if (owner !== undefined) return this.#connections.get(owner) ?? this.#connectionTo(nodeAt(owner));
-    // Any master can execute a command without a key, or report that nobody serves the slot.
+    // Any master can execute a command without a key, or report that the slot has no master.
     const masters = this.#masters();
     const ready = masters.filter(({ isReady }) => isReady);
     const from = ready.length > 0 ? ready : masters;

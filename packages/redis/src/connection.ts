@@ -202,9 +202,9 @@ export class ServerConnection implements Connections {
     });
     client.once('end', () => this.#lose(client, this.#lastError));
     client.once('ready', () => this.#opened(client));
-    // ioredis limits only the TCP connection. A frozen Redis accepts that and never answers the rest.
+    // ioredis limits only the TCP connection. A frozen Redis accepts that and never replies to the rest.
     this.#cancelTimer = clock.setTimer(connectTimeoutMs, () =>
-      this.#lose(client, new Error(`no answer within ${connectTimeoutMs} ms of connecting`)),
+      this.#lose(client, new Error(`not ready within ${connectTimeoutMs} ms of connecting`)),
     );
     client.connect().catch(() => {}); // 'error' and 'end' report it.
   }

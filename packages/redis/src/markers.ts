@@ -103,7 +103,7 @@ class BlockingConnection {
   /** The connection for commands to the same server. */
   #server: ServerConnection | undefined;
   /** The keys of the blocking call in progress. Undefined between two calls. */
-  #asked: ReadonlySet<string> | undefined;
+  #keysInCall: ReadonlySet<string> | undefined;
   /** True if a waiter needs a key that the call in progress does not ask for. */
   #isOutdated = false;
   #isServing = false;
@@ -130,7 +130,7 @@ class BlockingConnection {
     }
     queue.push(waiter);
     if (!this.#isServing) void this.#serve();
-    else if (this.#asked && !this.#asked.has(waiter.key)) {
+    else if (this.#keysInCall && !this.#keysInCall.has(waiter.key)) {
       this.#isOutdated = true;
       void this.#interrupt();
     }
@@ -163,7 +163,7 @@ class BlockingConnection {
         await this.#callOnce();
       } catch {
         // The calls of the waiters that poll meanwhile report it.
-        this.#asked = undefined;
+        this.#keysInCall = undefined;
         this.commands.refresh();
         await sleep(clock, RETRY_MS * (0.5 + rng.next()));
       }
@@ -180,11 +180,11 @@ class BlockingConnection {
     const all = [...this.#waiters.keys()];
     const start = this.#calls++ % all.length;
     const keys = [...all.slice(start), ...all.slice(0, start)].slice(0, KEYS_PER_CALL_MAX);
-    this.#asked = new Set(keys);
+    this.#keysInCall = new Set(keys);
     this.#isOutdated = false;
     const args = [...keys, this.#interruptKey, blockMs / 1_000];
     const reply = await connection.send('BLPOP', args, blockMs + callTimeoutMs);
-    this.#asked = undefined;
+    this.#keysInCall = undefined;
     if (Array.isArray(reply) && reply[0] !== this.#interruptKey) this.#deliver(String(reply[0]));
   }
 
@@ -211,7 +211,7 @@ class BlockingConnection {
     const { clock, callTimeoutMs } = this.options;
     try {
       // Repeated until the next call starts, because the interrupt may reach Redis before the call that it should end.
-      while (this.#asked && this.#isOutdated) {
+      while (this.#keysInCall && this.#isOutdated) {
         await this.#server?.send(
           'EVAL',
           [INTERRUPT, 1, this.#interruptKey, INTERRUPT_KEPT_MS],

@@ -92,7 +92,7 @@ export class RedisConnection implements Service, ScriptRunner {
 
   /**
    * Sends one command and returns the reply as ioredis does, with texts as strings. The command is never repeated,
-   * because nobody knows after a lost connection whether it ran. It is only sent again if a cluster node redirected it or
+   * because it may have run when the connection was lost. It is only sent again if a cluster node redirected it or
    * put it off without executing it (MOVED, ASK, TRYAGAIN, CLUSTERDOWN …). In a cluster its first key decides the node.
    * Without a key it goes to any master.
    * @throws MillraceError `REDIS_UNAVAILABLE` (`details.code` is the reason, `cause` the original error, a

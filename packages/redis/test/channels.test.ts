@@ -36,7 +36,7 @@ it('delivers messages, even after a lost connection, until the listener leaves',
   await isHeard('two');
   expect(deaf).not.toContain('two');
   leave();
-  await until(async () => (await publish('three')) === 0, { what: 'nobody to listen any more' });
+  await until(async () => (await publish('three')) === 0, { what: 'no listener' });
   expect(heard).not.toContain('three');
 });
 
