@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { wait } from '@millrace/async-utils';
-import type { Rng } from '@millrace/foundation';
+import { backoffMs, type Rng } from '@millrace/foundation';
 import type { DoorAnswer, SubmitBody } from './door.js';
 import type { Metronome } from './metronome.js';
 import { DOMAIN, type Plan, type PlannedCommand } from './plan.js';
@@ -121,7 +121,8 @@ export class Callers {
         const cause = (error as { cause?: { code?: unknown } }).cause?.code;
         this.#note('cut', command, { method: init.method, error: String(cause ?? error).slice(0, 200) });
       }
-      await wait(Math.min(AGAIN_MAX_MS, AGAIN_MS * 2 ** tries));
+      const pause = { attempt: tries + 1, baseMs: AGAIN_MS, maxMs: AGAIN_MAX_MS };
+      await wait(backoffMs({ strategy: 'exponential', ...pause }));
     }
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { wait } from '@millrace/async-utils';
-import type { Rng } from '@millrace/foundation';
+import { backoffMs, type Rng } from '@millrace/foundation';
 import type { PlannedCampaign } from './plan.js';
 import type { ServerWorld } from './world.js';
 
@@ -109,7 +109,8 @@ export class Callers {
         if (this.#over.signal.aborted) return undefined;
         this.#world.ledger.append({ kind: 'cut', key, door, error: String(error).slice(0, 300) });
       }
-      await wait(Math.min(AGAIN_MAX_MS, AGAIN_MS * 2 ** tries));
+      const pause = { attempt: tries + 1, baseMs: AGAIN_MS, maxMs: AGAIN_MAX_MS };
+      await wait(backoffMs({ strategy: 'exponential', ...pause }));
       if (!sameDoor) door = this.#otherThan(door);
     }
     return undefined;

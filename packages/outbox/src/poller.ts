@@ -199,7 +199,7 @@ export class Poller implements Service {
   /** Waits until the next claim is worthwhile. */
   async #pause(): Promise<void> {
     const { clock, rng, concurrency, pollIntervalMs } = this.#kit.options;
-    const intervalMs = pollIntervalMs * (1 - 0.2 * rng.next());
+    const intervalMs = withJitter(pollIntervalMs, -0.2, rng.next());
     const sinceMs = clock.monotonicMs();
     while (!this.#stopping.signal.aborted) {
       const pauseMs = claimPauseMs({

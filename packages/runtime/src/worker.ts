@@ -12,6 +12,7 @@ import {
   systemClock,
   systemRng,
   toWorkError,
+  withJitter,
 } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
 import type { QueueItem } from './model.js';
@@ -307,7 +308,7 @@ export class Worker<T> implements Service {
   }
 
   async #pauseAfter(error: unknown, failures: number): Promise<void> {
-    const delayMs = queueBackoff(failures) * (1 - QUEUE_PAUSE_JITTER * this.#rng.next());
+    const delayMs = withJitter(queueBackoff(failures), -QUEUE_PAUSE_JITTER, this.#rng.next());
     const { code, message } = toWorkError(error);
     logSafely(this.#log, 'warn', { failures, delayMs, code, err: error }, `The queue failed: ${message}`);
     await sleep(this.#clock, delayMs, this.#polling.signal);
