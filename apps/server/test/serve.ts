@@ -1,6 +1,8 @@
+import { type HttpRoute, Problem, ROUTES } from '@millrace/contract';
 import { silentLogger } from '@millrace/foundation';
 import { PgDatabase } from '@millrace/postgres';
 import { type PostgresSandbox, postgresSandbox } from '@millrace/testkit';
+import { expect } from 'vitest';
 import { migrateServer } from '../src/compose/migrate.js';
 import { type GivenServerConfig, ServerConfig } from '../src/config/model.js';
 import type { App } from '../src/define-app.js';
@@ -64,7 +66,11 @@ export async function serve({ application, pageFolder, ...given }: ServeOptions 
       ...server,
       databaseUrl,
       lines,
-      send: (path, sent) => send(server.url + path, sent),
+      async send(path, sent = {}) {
+        const received = await send(server.url + path, sent);
+        expectDocumented(sent.method ?? (sent.body === undefined ? 'GET' : 'POST'), path, received);
+        return received;
+      },
       [Symbol.asyncDispose]: () => server.close().finally(() => sandbox?.drop()),
     };
   } catch (error) {
@@ -79,6 +85,22 @@ export async function migratedSandbox(): Promise<PostgresSandbox> {
   await using database = new PgDatabase({ url: sandbox.url, logger: silentLogger });
   await migrateServer(database, { schema: 'millrace' });
   return sandbox;
+}
+
+/** Checks that the contract has the status of a response, its body, and the code if it is a problem. */
+function expectDocumented(method: string, path: string, { status, headers, body }: Received): void {
+  const route = (Object.values(ROUTES) as HttpRoute[]).find(
+    (one) =>
+      one.method === method &&
+      new RegExp(`^${one.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0] as string),
+  );
+  // A worker serves no API, so its routes are not found.
+  if (!route || body?.code === 'NOT_FOUND') return;
+  const response = route.responses[status];
+  const what = `${method} ${path} ${status} ${JSON.stringify(body)}`;
+  expect(response, what).toBeDefined();
+  if (response?.schema === Problem) expect(response.description, what).toContain(`${body.code}: `);
+  if (headers.get('content-type')?.includes('json')) expect(response?.schema.parse(body), what).toEqual(body);
 }
 
 /** Sends a request and reads its answer. */

@@ -13,9 +13,9 @@ import type {
 } from './openapi-model.js';
 
 const DESCRIPTION =
-  'Fair, rate-limited bulk work, batches of dependent tasks, and commands that are answered at once when they are quick. ' +
-  'Errors are RFC 9457 problems: look at their code. Unknown fields are refused. Lists have cursors. ' +
-  'An id of another tenant is written tenant/id (%2F in a path).';
+  'Fair, rate-limited bulk jobs, batches of dependent tasks, and commands that return their outcome if they are quick. ' +
+  'Errors are RFC 9457 problems: read their code. {name} in the text of an error stands for a value. ' +
+  'Unknown fields are refused. Lists have cursors. An id of another tenant is written tenant/id (%2F in a path).';
 
 const TEXT: JsonSchema = { type: 'string' };
 const BEARER = 'bearer';
