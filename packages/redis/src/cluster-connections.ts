@@ -117,14 +117,14 @@ export class ClusterConnections implements Connections {
   async send(name: string, args: readonly RedisArgument[], timeoutMs: number): Promise<unknown> {
     const deadline = this.#deadlineIn(timeoutMs);
     const slot = slotOfCommand(name, args);
-    let askNode: ServerConnection | undefined;
+    let redirectedTo: ServerConnection | undefined;
     for (let attempt = 1; ; attempt++) {
-      const connection = askNode ?? (await this.#connectionFor(slot, deadline));
+      const connection = redirectedTo ?? (await this.#connectionFor(slot, deadline));
       try {
-        if (askNode) {
-          await askNode.ready(this.#leftMs(deadline));
+        if (redirectedTo) {
+          await redirectedTo.ready(this.#leftMs(deadline));
           // Counts for the next command only, so both are sent in one turn. The command reports its failure.
-          askNode.send('ASKING', [], this.#leftMs(deadline)).catch(() => {});
+          redirectedTo.send('ASKING', [], this.#leftMs(deadline)).catch(() => {});
         }
         return await connection.send(name, args, this.#leftMs(deadline));
       } catch (error) {
@@ -137,7 +137,8 @@ export class ClusterConnections implements Connections {
           if (classifyFailure(error).kind === 'unavailable') throw error;
           throw timeoutError(name, timeoutMs, error);
         }
-        askNode = next.kind === 'ask' ? this.#connectionTo(this.#addressFrom(connection, next)) : undefined;
+        redirectedTo =
+          next.kind === 'ask' ? this.#connectionTo(this.#addressFrom(connection, next)) : undefined;
         if (needsPause) await sleep(this.options.clock, RETRY_MS);
       }
     }
