@@ -151,7 +151,7 @@ describe('a PostgreSQL that fails', () => {
     expect(outcome).toBe(rowCount === 1 ? 'committed' : 'aborted');
   });
 
-  it('frozen for good: stop ends at once', async () => {
+  it('frozen: stop ends at once', async () => {
     const database = open({ callTimeoutMs: 60_000, transactionTimeoutMs: 60_000 });
     database.listen('anything', () => {});
     const { tx, thrown } = await openTransaction(database);

@@ -97,7 +97,7 @@ describe('a statement that takes too long', () => {
     await untilRunning('signalled', 0);
   });
 
-  it('is stopped by the server alone when this process does not look at its clock', async () => {
+  it('is stopped by the server alone when the clock of this process stands still', async () => {
     const clock = new ManualClock();
     await using database = open({ clock, callTimeoutMs: 200, transactionTimeoutMs: 300 });
     const sleep = (on: Queryable) => on.query('SELECT pg_sleep(60)');

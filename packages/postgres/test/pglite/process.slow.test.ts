@@ -41,7 +41,7 @@ const rows = async (database: PgliteDatabase) =>
   (await database.query<{ n: number }>('SELECT n FROM written ORDER BY n')).rows.map(({ n }) => n);
 
 describe('PGlite and other processes', () => {
-  it('opened twice: the second is told who has it, and may open it after SIGTERM with all its data', async () => {
+  it('opened twice: the second gets the pid of the first, and all its data after SIGTERM', async () => {
     using folder = await newPgliteFolder();
     const { dataDir } = folder;
     run(dataDir);
