@@ -59,7 +59,7 @@ export const JobBody = z.object({
   endedAt: time.nullable(),
   dueAt: time.nullable().describe('NON_READY: end of the delay.'),
   reason: z.string().nullable().describe('NON_READY: reason of the delay.'),
-  failedTries: z
+  failedAttempts: z
     .array(z.object({ at: time, ms: amount, code: z.string(), message: z.string() }))
     .describe('The last failed attempts, oldest first.'),
   traceparent: z.string().nullable(),

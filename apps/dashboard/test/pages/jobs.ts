@@ -77,12 +77,12 @@ export function jobsPage(world: () => World): void {
   it('lists the failed tries of a dead letter, redrives it, and shows what came of a done job', async () => {
     await using opened = await look('/bad');
     const { page } = opened;
-    const { failedTries, attempts } = await jobOf('bad');
+    const { failedAttempts, attempts } = await jobOf('bad');
     const tries = page.getByRole('region', { name: 'Failed tries' }).getByRole('listitem');
-    await expect.poll(() => tries.count(), POLL).toBe(failedTries.length);
+    await expect.poll(() => tries.count(), POLL).toBe(failedAttempts.length);
     await tries
       .first()
-      .getByText(failedTries.at(-1)?.message as string)
+      .getByText(failedAttempts.at(-1)?.message as string)
       .waitFor();
     await page.getByRole('button', { name: 'Redrive' }).click();
     const dialog = page.getByRole('dialog', { name: 'Redrive 1 dead letter?' });

@@ -98,7 +98,7 @@ export const jobBody = (caller: Who, job: JobView): JobBody => ({
   endedAt: isoOrNone(job.endedAt),
   dueAt: isoOrNone(job.dueAt),
   reason: job.reason ?? null,
-  failedTries: job.failedTries.map((failed) => ({ ...failed, at: iso(failed.at) })),
+  failedAttempts: job.failedTries.map((failed) => ({ ...failed, at: iso(failed.at) })),
   traceparent: job.traceparent || null,
 });
 

@@ -49,8 +49,10 @@ export const JOB_COLUMNS: readonly Column<JobBody>[] = [
     width: '60px',
     isNumber: true,
     isExtra: true,
-    cell: ({ failedTries }) => (
-      <span className={failedTries.length > 0 ? 'tone-fail' : 'quiet'}>{countText(failedTries.length)}</span>
+    cell: ({ failedAttempts }) => (
+      <span className={failedAttempts.length > 0 ? 'tone-fail' : 'quiet'}>
+        {countText(failedAttempts.length)}
+      </span>
     ),
   },
   {

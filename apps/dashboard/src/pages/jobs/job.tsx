@@ -51,7 +51,7 @@ function Parts({ job }: { readonly job: JobDetailBody }): ReactNode {
       {job.place === 'DEAD' && <DeadLetter job={job} />}
       {!ENDED.includes(job.status) && <WhyWaiting job={job} />}
       <JobFacts job={job} />
-      {job.failedTries.length > 0 && <FailedTries tries={job.failedTries} />}
+      {job.failedAttempts.length > 0 && <FailedTries tries={job.failedAttempts} />}
       <JobData job={job} />
     </>
   );

@@ -7,7 +7,7 @@ import { durationText } from '../../rules/times.js';
 import { shownText } from '../../rules/written-json.js';
 
 /** The last tries of a job that failed, the newest first. */
-export function FailedTries({ tries }: { readonly tries: JobBody['failedTries'] }): ReactNode {
+export function FailedTries({ tries }: { readonly tries: JobBody['failedAttempts'] }): ReactNode {
   return (
     <Card
       title="Failed tries"

@@ -17,17 +17,20 @@ export const JOB_COLUMNS: readonly Column<Job>[] = [
   { name: 'state', of: ({ status }) => status },
   { name: 'tries', of: ({ attempts }) => amount(attempts), isNumber: true },
   { name: 'created', of: ({ createdAt }) => moment(createdAt) },
-  { name: 'last error', of: ({ failedTries }) => shortened(errorText(failedTries), MESSAGE_CHARACTERS_MAX) },
+  {
+    name: 'last error',
+    of: ({ failedAttempts }) => shortened(errorText(failedAttempts), MESSAGE_CHARACTERS_MAX),
+  },
 ];
 
-type FailedTry = Job['failedTries'][number];
+type FailedAttempt = Job['failedAttempts'][number];
 
-const errorText = (failedTries: readonly FailedTry[]): string => {
-  const last = failedTries.at(-1);
+const errorText = (failedAttempts: readonly FailedAttempt[]): string => {
+  const last = failedAttempts.at(-1);
   return last ? `${last.code}: ${last.message}` : '-';
 };
 
-const TRY_COLUMNS: readonly Column<FailedTry>[] = [
+const ATTEMPT_COLUMNS: readonly Column<FailedAttempt>[] = [
   { name: 'failed try', of: ({ at }) => moment(at) },
   { name: 'took', of: ({ ms }) => duration(ms), isNumber: true },
   { name: 'code', of: ({ code }) => code },
@@ -54,9 +57,9 @@ export function showJob(printer: Printer, job: ResponseOf<'getJob'>): void {
     payload: job.payload === null ? undefined : valueText(job.payload),
     result: job.resultKept ? valueText(job.result) : undefined,
   });
-  if (job.failedTries.length === 0) return;
+  if (job.failedAttempts.length === 0) return;
   printer.line('');
-  printer.table(TRY_COLUMNS, job.failedTries, '');
+  printer.table(ATTEMPT_COLUMNS, job.failedAttempts, '');
 }
 
 const valueText = (value: unknown): string => shortened(JSON.stringify(value), VALUE_CHARACTERS_MAX);
