@@ -18,8 +18,8 @@ export interface StoredDag {
   readonly created: boolean;
 }
 
-/** Stores applied DAGs. */
-export interface ApplyStore {
+/** Stored DAGs. */
+export interface DagStore {
   /**
    * Stores a DAG, unless this very definition is stored already, and puts it in force.
    * @param options - `inForceMax`: the most DAGs that may be in force; `channel` and `hint`: notify the instances.
@@ -29,10 +29,6 @@ export interface ApplyStore {
     dag: ValidDag,
     options: { readonly inForceMax: number; readonly channel: string; readonly hint: string },
   ): Promise<StoredDag>;
-}
-
-/** Stored DAGs to show. */
-export interface DagViews {
   /** Lists DAGs by name, each in the version that a new batch takes. */
   heads(filter: {
     readonly after?: string | undefined;
@@ -77,13 +73,11 @@ const TASKS_PER_PAGE = 10_000;
 /** Stored DAGs: those of code, and those applied as data at run time. */
 export class Dags {
   readonly #kit: Kit;
-  readonly #store: ApplyStore;
-  readonly #views: DagViews;
+  readonly #store: DagStore;
 
-  constructor(kit: Kit, store: ApplyStore, views: DagViews) {
+  constructor(kit: Kit, store: DagStore) {
     this.#kit = kit;
     this.#store = store;
-    this.#views = views;
   }
 
   /**
@@ -108,7 +102,7 @@ export class Dags {
    * @throws MillraceError `DAG_NOT_FOUND`.
    */
   async get(name: string): Promise<DagView> {
-    const heads = typeof name === 'string' ? await this.#views.heads({ name, limit: 1 }) : [];
+    const heads = typeof name === 'string' ? await this.#store.heads({ name, limit: 1 }) : [];
     const [dag] = await this.#withTasks(heads);
     if (!dag) throw ERRORS.create('DAG_NOT_FOUND', { dag: shown(name) });
     return dag;
@@ -117,7 +111,7 @@ export class Dags {
   /** Lists DAGs by name, in pages. A page of DAGs with many tasks is shorter than its limit. */
   async list({ cursor, limit }: DagFilter = {}): Promise<Page<DagView>> {
     const size = pageSize(limit);
-    const heads = await this.#views.heads({ after: cursor, limit: size });
+    const heads = await this.#store.heads({ after: cursor, limit: size });
     const shownHeads = fitting(heads);
     const isEnd = heads.length < size && shownHeads.length === heads.length;
     const items = await this.#withTasks(shownHeads);
@@ -126,7 +120,7 @@ export class Dags {
 
   async #withTasks(heads: readonly DagHead[]): Promise<readonly DagView[]> {
     if (heads.length === 0) return [];
-    return this.#views.withTasks(heads, { tasks: TASKS_SHOWN, edges: EDGES_SHOWN });
+    return this.#store.withTasks(heads, { tasks: TASKS_SHOWN, edges: EDGES_SHOWN });
   }
 }
 

@@ -14,15 +14,12 @@ import { type OutboxOptions, type ResolvedOutboxOptions, resolveOutboxOptions } 
 import { Poller } from './poller.js';
 import { PostgresBatchStore } from './postgres/batch-store.js';
 import { PostgresDagStore } from './postgres/dag-store.js';
-import { PostgresDagViews } from './postgres/dag-views.js';
 import { PostgresFoldStore } from './postgres/fold-store.js';
-import { PostgresHorizonStore } from './postgres/horizon-store.js';
-import { PostgresPruneStore } from './postgres/prune-store.js';
 import { PostgresScheduleStore } from './postgres/schedule-store.js';
 import { Statements } from './postgres/statements.js';
 import { PostgresTaskStore } from './postgres/task-store.js';
+import { PostgresUpkeepStore } from './postgres/upkeep-store.js';
 import { PostgresViewStore } from './postgres/view-store.js';
-import { PostgresWorkerStore } from './postgres/worker-store.js';
 import { Presence } from './presence.js';
 import { prunerOf } from './pruner.js';
 import { Pusher } from './pusher.js';
@@ -94,9 +91,8 @@ export class Outbox implements Service {
         this.#folder.announce();
       },
     };
-    const dagViews = new PostgresDagViews(database, statements);
-    this.dags = new Dags(kit, dagStore, dagViews);
-    this.#appliedWatch = appliedWatchOf(kit, dagViews, () => this.poller.wake());
+    this.dags = new Dags(kit, dagStore);
+    this.#appliedWatch = appliedWatchOf(kit, dagStore, () => this.poller.wake());
     this.pusher = new Pusher(kit);
     this.batches = new Batches(kit);
     this.#folder = new Folder(kit, new PostgresFoldStore(database, statements), () => this.poller.hasMore);
@@ -107,9 +103,10 @@ export class Outbox implements Service {
     const schedules = new PostgresScheduleStore(database, statements);
     this.#scheduler = new Scheduler(kit, schedules);
     this.schedules = new Schedules(kit, schedules, () => this.#scheduler.trigger());
-    this.#pruner = prunerOf(new PostgresPruneStore(database, statements), options);
-    this.vacuum = new VacuumWatch(new PostgresHorizonStore(database, statements), options);
-    this.#presence = new Presence(kit, new PostgresWorkerStore(database, statements));
+    const upkeep = new PostgresUpkeepStore(database, statements);
+    this.#pruner = prunerOf(upkeep, options);
+    this.vacuum = new VacuumWatch(upkeep, options);
+    this.#presence = new Presence(kit, upkeep);
     this.#lifecycle = new Lifecycle('The outbox', { start: () => this.#start(), stop: () => this.#stop() });
   }
 

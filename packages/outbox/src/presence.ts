@@ -6,11 +6,11 @@ import { workerIdOf } from './options.js';
 /** The reports of workers. */
 export interface WorkerStore {
   /** Stores that a worker is alive. */
-  note(worker: Pick<WorkerView, 'workerId' | 'dags' | 'concurrency'>): Promise<void>;
+  noteWorker(worker: Pick<WorkerView, 'workerId' | 'dags' | 'concurrency'>): Promise<void>;
   /** Deletes workers that are long dead, and one that ends. */
-  forget(workerId?: string): Promise<void>;
+  forgetWorkers(workerId?: string): Promise<void>;
   /** Lists workers. One counts as alive if it reported within `aliveMs`. */
-  list(aliveMs: number): Promise<WorkerView[]>;
+  listWorkers(aliveMs: number): Promise<WorkerView[]>;
   /** Stores which versions a running instance has. Returns those that are stored. */
   keepDags(versions: readonly number[]): Promise<readonly number[]>;
 }
@@ -48,17 +48,17 @@ export class Presence {
   /** Ends the reports and removes this worker from the list. */
   async stop(): Promise<void> {
     await Promise.all([this.#reporting.stop(), this.#keeping.stop()]);
-    if (this.#kit.options.poll) await this.#workers.forget(workerIdOf(this.#kit.options));
+    if (this.#kit.options.poll) await this.#workers.forgetWorkers(workerIdOf(this.#kit.options));
   }
 
   /** Lists the workers of all instances. */
   list(): Promise<readonly WorkerView[]> {
-    return this.#workers.list(ALIVE_MS);
+    return this.#workers.listWorkers(ALIVE_MS);
   }
 
   #report(): Promise<void> {
     const { concurrency } = this.#kit.options;
-    return this.#workers.note({
+    return this.#workers.noteWorker({
       workerId: workerIdOf(this.#kit.options),
       dags: this.#kit.registry.names,
       concurrency,
@@ -66,7 +66,7 @@ export class Presence {
   }
 
   async #keep(): Promise<void> {
-    await this.#workers.forget();
+    await this.#workers.forgetWorkers();
     const { versions } = this.#kit.registry;
     if (versions.length === 0) return;
     const stored = new Set(await this.#workers.keepDags(versions));

@@ -1,8 +1,8 @@
 import { ManualClock, recordingLogger } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type HorizonHolder, resolveOutboxOptions, VacuumWatch } from '../src/index.js';
-import { PostgresHorizonStore } from '../src/postgres/horizon-store.js';
 import { Statements } from '../src/postgres/statements.js';
+import { PostgresUpkeepStore } from '../src/postgres/upkeep-store.js';
 import { type OutboxDatabase, openOutboxDatabase, postgresPlace } from './open-outbox.js';
 
 const HOUR_MS = 3_600_000;
@@ -26,7 +26,7 @@ function watching() {
   const options = resolveOutboxOptions({ database, schema, clock, logger: log, poll: false });
   const seen: HorizonHolder[] = [];
   const watch = new VacuumWatch({ holders: async () => seen }, options);
-  const real = new VacuumWatch(new PostgresHorizonStore(database, new Statements(schema)), options);
+  const real = new VacuumWatch(new PostgresUpkeepStore(database, new Statements(schema)), options);
   return { clock, lines, seen, watch, real };
 }
 

@@ -2,8 +2,8 @@ import { ManualClock, until } from '@millrace/testkit';
 import { expect, it } from 'vitest';
 import { type DagData, type DagDefinition, type Outbox, type TaskContext, task } from '../../src/index.js';
 import { PostgresDagStore } from '../../src/postgres/dag-store.js';
-import { PostgresPruneStore } from '../../src/postgres/prune-store.js';
 import { Statements } from '../../src/postgres/statements.js';
+import { PostgresUpkeepStore } from '../../src/postgres/upkeep-store.js';
 import { readDagData } from '../../src/rules/read-dag-data.js';
 import { type ContractSuite, DEADLINE_MS, type Home, leaveMark, statusesOf } from './home.js';
 
@@ -272,7 +272,7 @@ export const appliedSuite: ContractSuite = (home) => {
         "UPDATE {schema}.dag SET registered_at = now() - interval '90 days', used_at = now() - interval '90 days' WHERE version = $1",
         [version],
       );
-      const store = new PostgresPruneStore(home().database, new Statements(home().schema));
+      const store = new PostgresUpkeepStore(home().database, new Statements(home().schema));
       return (await store.deleteOldDags(30 * DAY_MS, 100)).includes(version);
     };
     expect(await prune()).toBe(false);

@@ -3,9 +3,8 @@ import type { Database } from '@millrace/postgres';
 import { latch, ManualClock } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineDag, ERRORS, type Outbox, resolveOutboxOptions, task } from '../../src/index.js';
-import { PostgresPruneStore } from '../../src/postgres/prune-store.js';
 import { Statements } from '../../src/postgres/statements.js';
-import { PostgresWorkerStore } from '../../src/postgres/worker-store.js';
+import { PostgresUpkeepStore } from '../../src/postgres/upkeep-store.js';
 import { prunerOf } from '../../src/pruner.js';
 import { eventually, type OpenWorld, openWorld } from '../failure/world.js';
 
@@ -51,7 +50,7 @@ const rows = async <R extends object>(sql: string, params: readonly (string | re
 /** A pruner as another instance has it. */
 const pruner = (database: Database, retentionMs = RETENTION_MS): Loop => {
   const options = resolveOutboxOptions({ database, schema: world.schema, retentionMs, poll: false });
-  return prunerOf(new PostgresPruneStore(database, new Statements(world.schema)), options);
+  return prunerOf(new PostgresUpkeepStore(database, new Statements(world.schema)), options);
 };
 
 /** Four of them at once, until nothing is left that can go. */
@@ -194,7 +193,7 @@ describe('outbox: pruning', () => {
     await ended([id]);
     await age(id, 25);
     const database = databases[0] as Database;
-    const store = new PostgresPruneStore(database, new Statements(world.schema));
+    const store = new PostgresUpkeepStore(database, new Statements(world.schema));
     let retry: Promise<unknown> | undefined;
     await database.transaction(async (tx) => {
       const locked = await store.lockEnded(tx, RETENTION_MS, 10);
@@ -240,7 +239,7 @@ describe('outbox: versions of DAGs', () => {
     const [unused = 0, used, kept, fresh, latest] = versions;
     await old([unused, used, kept, latest].map(Number));
     // An instance that has run for longer than the retention.
-    const workers = new PostgresWorkerStore(world.database, new Statements(world.schema));
+    const workers = new PostgresUpkeepStore(world.database, new Statements(world.schema));
     expect(await workers.keepDags([kept as number, 999_999])).toEqual([kept]);
     await rows("UPDATE {schema}.dag SET registered_at = '2020-01-01' WHERE version = $1::integer", [
       String(fresh),

@@ -2,8 +2,8 @@ import type { Database } from '@millrace/postgres';
 import type { TcpProxy } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineDag, type Outbox, resolveOutboxOptions, task } from '../../src/index.js';
-import { PostgresPruneStore } from '../../src/postgres/prune-store.js';
 import { Statements } from '../../src/postgres/statements.js';
+import { PostgresUpkeepStore } from '../../src/postgres/upkeep-store.js';
 import { prunerOf } from '../../src/pruner.js';
 import { carries, eventually, type OpenWorld, openWorld } from '../failure/world.js';
 
@@ -91,7 +91,7 @@ describe('outbox: lost replies', () => {
       retentionMs: DAY_MS,
       poll: false,
     });
-    const pruner = prunerOf(new PostgresPruneStore(lossy, new Statements(world.schema)), options);
+    const pruner = prunerOf(new PostgresUpkeepStore(lossy, new Statements(world.schema)), options);
     const left = loseReplies(['lock-ended', 'delete-batches']);
     pruner.start();
     await eventually('every reply to be lost once', () => {
