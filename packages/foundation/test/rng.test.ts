@@ -15,19 +15,6 @@ describe('seededRng', () => {
     expect(draw('millrace', 3)).toEqual([0.05188951205910908, 0.641974921750155, 0.4603035252876442]);
   });
 
-  it('is even, and neighbouring seeds have nothing in common', () => {
-    const bins = new Array<number>(100).fill(0);
-    for (const value of draw(7, 100_000)) {
-      const bin = Math.floor(value * 100);
-      bins[bin] = (bins[bin] ?? 0) + 1;
-    }
-    // Chi-square with 99 degrees of freedom: one seed in a thousand exceeds 148 by chance, and this seed is fixed.
-    const chiSquare = bins.reduce((sum, count) => sum + (count - 1000) ** 2 / 1000, 0);
-    expect(chiSquare).toBeLessThan(148);
-    const firsts = Array.from({ length: 1000 }, (_, seed) => seededRng(seed).next());
-    expect(new Set(firsts.map((value) => Math.floor(value * 1000))).size).toBeGreaterThan(550);
-  });
-
   it('keeps every helper within its bounds, and reaches them', () => {
     fc.assert(
       fc.property(fc.integer(), fc.integer({ min: -1e6, max: 1e6 }), fc.nat(1e6), (seed, min, width) => {
