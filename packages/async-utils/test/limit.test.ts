@@ -1,39 +1,38 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
-import { AbortError, limitFunction, pLimit, wait } from '../src/index.js';
+import { AbortError, type LimitFunction, limitFunction, pLimit, wait } from '../src/index.js';
 import { expectNothingLeft, outcome, outcomeAfter, useFakeTime } from './leftovers.js';
 
 useFakeTime();
 
 describe('priority', () => {
-  it('async-utils FR-007: larger first, first come first served within one, 5 by default', async () => {
-    const limit = pLimit(1);
+  const orderOf = async (limit: LimitFunction, submit: (note: (name: string) => () => void) => unknown) => {
     const order: string[] = [];
-    const note = (name: string) => async () => {
-      order.push(name);
-    };
-    const all = [
-      limit.run(() => wait(1)),
-      limit.run(note('low'), { priority: 0 }),
-      limit(note('usual 1')),
-      limit.run(note('high 1'), { priority: 10 }),
-      limit.run(note('usual 2')),
-      limit.run(note('high 2'), { priority: 10 }),
-      limit.run(note('six'), { priority: 6 }),
-    ];
-    await outcomeAfter(Promise.all(all));
+    limit(() => wait(1));
+    submit((name) => () => void order.push(name));
+    await outcomeAfter(limit.onIdle());
+    return order;
+  };
+
+  it('async-utils FR-007: larger first, first in first out within one, 5 by default', async () => {
+    const limit = pLimit(1);
+    const order = await orderOf(limit, (note) => {
+      limit.run(note('low'), { priority: 0 });
+      limit(note('usual 1'));
+      limit.run(note('high 1'), { priority: 10 });
+      limit.run(note('usual 2'));
+      limit.run(note('high 2'), { priority: 10 });
+      limit.run(note('six'), { priority: 6 });
+    });
     expect(order).toEqual(['high 1', 'high 2', 'six', 'usual 1', 'usual 2', 'low']);
   });
 
-  it('async-utils FR-007: the limit may set another usual priority, and map takes one', async () => {
+  it('async-utils FR-007: the limit may set another default, and map takes a priority', async () => {
     const limit = pLimit({ concurrency: 1, priority: 2 });
-    const order: string[] = [];
-    const all = [
-      limit(() => wait(1)),
-      limit(() => order.push('usual')),
-      limit.map(['a', 'b'], (item) => order.push(item), { priority: 3 }),
-    ];
-    await outcomeAfter(Promise.all(all));
+    const order = await orderOf(limit, (note) => {
+      limit(note('usual'));
+      limit.map(['a', 'b'], (item) => note(item)(), { priority: 3 });
+    });
     expect(order).toEqual(['a', 'b', 'usual']);
   });
 });
@@ -82,22 +81,6 @@ describe('slots', () => {
 });
 
 describe('abort', () => {
-  it('async-utils FR-012: abort while queued takes the task out and rejects at once', async () => {
-    const limit = pLimit(1);
-    const controller = new AbortController();
-    const first = limit(() => wait(10, { value: 'first' }));
-    const fn = vi.fn();
-    const queued = outcome(limit.run(fn, { signal: controller.signal }));
-    expect(limit.pendingCount).toBe(1);
-    controller.abort('enough');
-    expect(limit.pendingCount).toBe(0);
-    expect((await queued).error).toMatchObject({ name: 'AbortError', code: 'ABORTED', cause: 'enough' });
-    await vi.runAllTimersAsync();
-    expect(await first).toBe('first');
-    expect(fn).not.toHaveBeenCalled();
-    expectNothingLeft(controller.signal);
-  });
-
   it('async-utils FR-012: abort while running frees the caller, passes the signal on, and keeps the slot until the work ends', async () => {
     const limit = pLimit(1);
     const controller = new AbortController();
@@ -131,21 +114,6 @@ describe('abort', () => {
     await limit.onIdle();
     expect(fn).not.toHaveBeenCalled();
     expect(limit.activeCount).toBe(0);
-  });
-
-  it('map under one signal: one listener, everything queued goes', async () => {
-    const limit = pLimit(3);
-    const controller = new AbortController();
-    const started = vi.fn(() => wait(10));
-    const result = outcome(limit.map(Array(5000).fill(0), started, { signal: controller.signal }));
-    await vi.advanceTimersByTimeAsync(1);
-    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1);
-    controller.abort();
-    expect((await result).error).toBeInstanceOf(AbortError);
-    await vi.runAllTimersAsync();
-    expect(started).toHaveBeenCalledTimes(3);
-    expect([limit.activeCount, limit.pendingCount]).toEqual([0, 0]);
-    expectNothingLeft(controller.signal);
   });
 
   it('clearQueue leaves no listener behind, with and without rejection', async () => {

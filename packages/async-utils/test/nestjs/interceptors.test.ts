@@ -140,11 +140,6 @@ describe('TimeoutInterceptor', () => {
     expect((await ask([new TimeoutInterceptor({ ms: 10, error })])).statusCode).toBe(504);
   });
 
-  it('async-utils FR-019: inside a RetryInterceptor limits each attempt', async () => {
-    answer = (call) => (call < 3 ? hang() : 'third');
-    expect((await ask([RetryInterceptor, TimeoutInterceptor])).payload).toBe('third');
-  });
-
   it('async-utils FR-019: passes a stream with all its values', async () => {
     @Controller()
     class Streaming {
@@ -162,10 +157,11 @@ describe('TimeoutInterceptor', () => {
 });
 
 describe('hooks of the module', () => {
-  it('async-utils FR-025: hear of retries and timeouts with controller and handler', async () => {
+  it('async-utils FR-019, async-utils FR-025: hear of each attempt that is late, with controller and handler', async () => {
     const { hooks, events } = recorder();
     answer = (call) => (call < 2 ? hang() : 'second');
-    await ask([RetryInterceptor, TimeoutInterceptor], { ...settings, ...hooks });
+    const response = await ask([RetryInterceptor, TimeoutInterceptor], { ...settings, ...hooks });
+    expect(response.payload).toBe('second');
     expect(events.map(([name]) => name)).toEqual(['timeout', 'retry', 'success']);
     for (const [, event] of events) expect(event).toMatchObject({ className: 'Handlers', methodName: 'get' });
   });

@@ -30,9 +30,6 @@ function limiting(): void {
     async detached(counter: Counter): Promise<void> {
       await counter.run();
     }
-
-    @ConcurrencyLimit()
-    async bare(): Promise<void> {}
   }
 
   it('async-utils FR-015: each method of each instance runs at most its number at once', async () => {
@@ -46,12 +43,6 @@ function limiting(): void {
   it('async-utils FR-015: a method called without an object is limited as well', async () => {
     const { counter, detached } = new Limited();
     expect(await counter.mostOf([detached(counter), detached(counter)])).toBe(1);
-  });
-
-  it('async-utils FR-015: without a number from decorator or module says what to write', async () => {
-    await expect(new Limited().bare()).rejects.toThrow(
-      /^@ConcurrencyLimit on Limited\.bare has no concurrency: write @ConcurrencyLimit\(concurrency\), or import AsyncUtilsModule/,
-    );
   });
 }
 

@@ -18,12 +18,13 @@ import { boot } from '../boot.js';
 class Numbers {
   failures = 2;
 
-  async double(value: number): Promise<number> {
+  async double(value: number): Promise<{ result: number }> {
     if (this.failures-- > 0) throw new Error('not yet');
-    return value * 2;
+    return { result: value * 2 };
   }
 }
 
+@ConcurrencyLimit(1)
 @Controller('numbers')
 class NumbersController {
   constructor(private readonly numbers: Numbers) {}
@@ -33,45 +34,24 @@ class NumbersController {
   @Header('x-above', 'no')
   @Timeout(1000)
   @SetMetadata('role', 'reader')
-  async above(@Param('value', ParseIntPipe) value: number): Promise<{ result: number }> {
-    return { result: await this.numbers.double(value) };
+  async above(@Param('value', ParseIntPipe) value: number) {
+    return this.numbers.double(value);
   }
 
-  @ConcurrencyLimit(1)
   @Retryable({ backoff: () => 0 })
   @Post(':value')
   @HttpCode(202)
-  async below(@Param('value', ParseIntPipe) value: number): Promise<{ result: number }> {
-    return { result: await this.numbers.double(value) };
+  async below(@Param('value', ParseIntPipe) value: number) {
+    return this.numbers.double(value);
   }
 }
 
-@ConcurrencyLimit(1)
-@Controller('limited')
-class LimitedController {
-  constructor(private readonly numbers: Numbers) {}
-
-  @Get(':value')
-  async get(@Param('value', ParseIntPipe) value: number): Promise<string> {
-    return `${await this.numbers.double(value)}`;
-  }
-}
-
-it("async-utils SC-006: Nest's own decorators work above, between and below ours", async () => {
+it("async-utils SC-006, async-utils FR-015: Nest's own decorators work above, between and below ours", async () => {
   const app = await boot({ controllers: [NumbersController], providers: [Numbers] });
   const above = await app.inject('/numbers/21');
-  expect(above.json()).toEqual({ result: 42 });
-  expect(above.headers['x-above']).toBe('no');
+  expect([above.json(), above.headers['x-above']]).toEqual([{ result: 42 }, 'no']);
   expect(new Reflector().get('role', NumbersController.prototype.above)).toBe('reader');
-
   app.get(Numbers).failures = 2;
   const below = await app.inject({ method: 'POST', url: '/numbers/4' });
   expect([below.statusCode, below.json()]).toEqual([202, { result: 8 }]);
-});
-
-it('async-utils FR-015: a limit on a controller keeps its routes, parameters and injection', async () => {
-  const app = await boot({ controllers: [LimitedController], providers: [Numbers] });
-  app.get(Numbers).failures = 0;
-  const responses = await Promise.all([app.inject('/limited/1'), app.inject('/limited/2')]);
-  expect(responses.map((response) => response.payload)).toEqual(['2', '4']);
 });
