@@ -87,7 +87,7 @@ export const resultBody = (caller: Who, result: GroupResult): GroupResultBody =>
 });
 
 /** A job. */
-export const jobBody = (caller: Who, job: JobView): JobBody => ({
+export const jobBody = (caller: Who, { failedTries, ...job }: JobView): JobBody => ({
   ...job,
   groupId: shownId(caller, job.groupId),
   payload: job.payload ?? null,
@@ -98,7 +98,7 @@ export const jobBody = (caller: Who, job: JobView): JobBody => ({
   endedAt: isoOrNone(job.endedAt),
   dueAt: isoOrNone(job.dueAt),
   reason: job.reason ?? null,
-  failedAttempts: job.failedTries.map((failed) => ({ ...failed, at: iso(failed.at) })),
+  failedAttempts: failedTries.map((failed) => ({ ...failed, at: iso(failed.at) })),
   traceparent: job.traceparent || null,
 });
 
