@@ -44,5 +44,3 @@ export async function buildPage() {
   await runOrExit(tool('vite'), ['build', '--logLevel', 'warn'], options);
   writeFileSync(STAMP, wanted);
 }
-
-if (import.meta.filename === process.argv[1]) await buildPage();

@@ -11,7 +11,7 @@ const fileOf = () => {
 };
 
 /** The arguments of Node. Compiling the WebAssembly once instead of twice takes 2.6 s of CPU instead of 4.1. */
-export const PGLITE_TEMPLATE = ['--liftoff-only', import.meta.filename];
+const PGLITE_TEMPLATE = ['--liftoff-only', import.meta.filename];
 
 /** Packs an empty database of the installed PGlite if it is missing. `@millrace/postgres` contains it, so no user waits for initdb. */
 export const makePgliteTemplate = () => runOrExit('node', PGLITE_TEMPLATE);

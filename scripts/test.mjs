@@ -3,11 +3,10 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { COMPILER, root, run, tool } from './command.mjs';
+import { root, run, tool } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 import { ensureServers } from './ensure-servers.mjs';
 import { failedTests } from './failed-tests.mjs';
-import { PGLITE_TEMPLATE } from './make-pglite-template.mjs';
 import { makeMemoryFolder } from './memory-folder.mjs';
 
 const RESULTS = join(root, '.results');
@@ -101,13 +100,11 @@ async function main() {
   rmSync(RESULTS, { recursive: true, force: true });
   mkdirSync(RESULTS, { recursive: true });
 
-  const [, ...built] = await Promise.all([
+  const [isBuilt] = await Promise.all([
+    step('build', script('build.mjs')),
     step('lint', check(tool('biome'), ['check', '--error-on-warnings', '.'])),
-    step('build', check(tool('tsc'), ['-b'], { env: COMPILER })),
-    step('page', script('build-page.mjs')),
-    step('empty database', check('node', PGLITE_TEMPLATE)),
   ]);
-  if (!built.every(Boolean)) return;
+  if (!isBuilt) return;
   const memory = makeMemoryFolder();
   if (memory) process.env.TMPDIR = memory.path;
   for (const signal of ['SIGINT', 'SIGTERM'])

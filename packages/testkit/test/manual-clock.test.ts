@@ -32,7 +32,7 @@ describe('ManualClock', () => {
     expect(log).toEqual(['a awake at 10', 'b awake at 10', 'a done at 15', 'b done at 15']);
   });
 
-  it('moves when told to, and jumps the wall clock alone', async () => {
+  it('moves with advance, and jumps the wall clock alone', async () => {
     const clock = new ManualClock({ now: 10_000, monotonicMs: 5 });
     const times = () => [clock.now(), clock.monotonicMs(), clock.nextTimerAt];
     clock.setTimer(100, () => {});

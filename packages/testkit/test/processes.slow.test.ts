@@ -52,15 +52,6 @@ describe('an owned folder', () => {
     return path;
   }
 
-  it('adds process hooks only while it exists, and may be removed twice', () => {
-    const hooks = () => ['exit', 'SIGINT', 'SIGTERM', 'SIGHUP'].map((event) => process.listenerCount(event));
-    const before = hooks();
-    const folders = [createOwnedFolder(), createOwnedFolder()];
-    expect(hooks()).toEqual(before.map((count) => count + 1));
-    for (const folder of [...folders, ...folders]) folder.remove();
-    expect([hooks(), folders.filter(({ path }) => existsSync(path))]).toEqual([before, []]);
-  });
-
   it('is swept after its process ended, even if another process has that pid now', async () => {
     const child = spawn('true');
     await once(child, 'exit');

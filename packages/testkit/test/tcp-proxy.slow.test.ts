@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { withRedis } from '../src/clients.js';
 import { leakCheck } from '../src/leak-check.js';
@@ -63,7 +63,7 @@ describe('a TCP proxy before Redis', () => {
     for (const { socket } of [old, fresh]) socket.destroy();
   });
 
-  it('cuts live connections, and refuses new ones while told to', async () => {
+  it('cuts live connections, and refuses new ones while refuse is on', async () => {
     await using proxy = await toRedis();
     const first = await rawClient(proxy);
     await until(() => proxy.connections === 1, { what: 'the connection' });
@@ -87,6 +87,9 @@ describe('a TCP proxy before Redis', () => {
     proxy.dropReplies(true);
     socket.write('INCR n\r\n');
     await until(async () => (await stored('n')) === '1', { what: 'the INCR to be executed' });
+    // Its reply has been sent. The event loop reads it before the second turn.
+    await nextTurn();
+    await nextTurn();
     proxy.dropReplies(false);
     socket.write('ECHO after\r\n');
     await receives('after');
@@ -176,10 +179,10 @@ describe('a TCP proxy before any server', () => {
   it('cuts after the chosen request is executed, not after the reply to an earlier one', async () => {
     let executed = false;
     await using proxy = await proxyBefore((socket) => {
-      let asked = '';
+      let requests = '';
       socket.on('data', async (chunk) => {
-        asked += chunk;
-        if (asked !== 'earlier, chosen') return;
+        requests += chunk;
+        if (requests !== 'earlier, chosen') return;
         socket.write('reply to earlier');
         await delay(50); // The execution of the chosen one.
         executed = true;

@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { removeStaleOutput } from '../build.mjs';
 import { pageFingerprint } from '../build-page.mjs';
 
-const repository = mkdtempSync(join(tmpdir(), 'build-page-test-'));
+const repository = mkdtempSync(join(tmpdir(), 'build-test-'));
 afterAll(() => rmSync(repository, { recursive: true }));
 
 function write(path: string, text: string): void {
@@ -31,4 +32,22 @@ it('the page is built again when one of its inputs changes, and only then', () =
   renameSync(join(source, 'main.tsx'), join(source, 'other.tsx'));
   seen.add(pageFingerprint(repository));
   expect(seen.size).toBe(inputs.length + 2);
+});
+
+it('a build removes the output of deleted sources only', () => {
+  for (const path of ['a.ts', 'thread/b.cts', 'page.tsx']) write(`package/src/${path}`, '');
+  const kept = [
+    'a.d.ts',
+    'a.d.ts.map',
+    'a.js',
+    'page.js',
+    'tsconfig.tsbuildinfo',
+    'thread/b.cjs',
+    'thread/b.d.cts',
+  ];
+  for (const path of [...kept, 'gone.js', 'gone.d.ts.map', 'thread/a.js', 'thread/gone.cjs'])
+    write(`package/dist/${path}`, '');
+  removeStaleOutput(join(repository, 'package'));
+  const left = readdirSync(join(repository, 'package/dist'), { recursive: true });
+  expect(left.filter((path) => path !== 'thread').sort()).toEqual(kept.sort());
 });
