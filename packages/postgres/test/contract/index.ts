@@ -30,11 +30,10 @@ export function databaseContract(name: string, makePlace: () => Promise<Database
         database = place.open();
       });
       afterAll(() => database.stop());
-      const current = () => database;
-      valuesContract(current);
-      statementsContract(current);
-      transactionsContract(current);
-      migrationsContract(current);
+      valuesContract(() => database);
+      statementsContract(() => database);
+      transactionsContract(() => database);
+      migrationsContract(() => database);
     });
 
     listeningContract(withDatabase);

@@ -1,7 +1,7 @@
 import { recordingLogger, until } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../../src/index.js';
-import { failure, notify, type SharedOptions, untilHeard } from '../support.js';
+import { notify, type SharedOptions, untilHeard } from '../support.js';
 
 /** Runs with a database that no other test uses, and stops it. */
 export type Use = (
@@ -26,21 +26,6 @@ export function listeningContract(withDatabase: Use): void {
         expect(plain.got).not.toContain('too late');
         for (const { end } of channels) end();
         expect(() => database.listen('x'.repeat(64), () => {})).toThrow(/1 to 63 bytes/);
-      }));
-
-    it('gets what a transaction notified after its commit, and nothing of a rolled back one', () =>
-      withDatabase({}, async (database) => {
-        const got: string[] = [];
-        database.listen('tx', (payload) => got.push(payload));
-        await untilHeard(database, 'tx', got, 'first');
-        const rollBack = database.transaction(async (tx) => {
-          await notify(tx, 'tx', 'rolled back');
-          throw new Error('no');
-        });
-        await failure(rollBack);
-        await database.transaction((tx) => notify(tx, 'tx', 'committed'));
-        await until(() => got.includes('committed'), { what: 'the committed one' });
-        expect(got).not.toContain('rolled back');
       }));
 
     it('calls every handler even if one throws, and a handler may use the database', () => {

@@ -2,20 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Database, quoteIdentifier, type SqlParameter, toJson } from '../../src/index.js';
 import { failure } from '../support.js';
 
-const HOSTILE = [
-  '',
-  "'; DROP TABLE x; --",
-  '$1',
-  '\\',
-  '"',
-  '{}',
-  'NULL',
-  'ü 😀',
-  '\n\t\r',
-  '__proto__',
-  '%',
-  ',',
-];
+const HOSTILE = ['', "'; DROP x --", '$1', '\\', '"', '{}', 'NULL', 'ü 😀', '\n\t\r', '__proto__', '%', ','];
 
 export function valuesContract(database: () => Database): void {
   const one = async (sql: string, params: readonly SqlParameter[] = []) =>

@@ -65,14 +65,12 @@ const insert = (on: Queryable) => on.query("INSERT INTO effect VALUES ('once')")
 const effects = async () => (await direct.query('SELECT name FROM effect')).rowCount;
 const unavailable = { code: 'BACKEND_UNAVAILABLE', retryable: true };
 
-const idleInTransaction = async () => {
-  const { rows } = await direct.query<{ n: number }>(
-    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND query LIKE 'INSERT%'",
-  );
-  return rows[0]?.n;
-};
+const IDLE_IN_TRANSACTION =
+  "SELECT FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND query LIKE 'INSERT%'";
 const untilIdleInTransaction = (count: number) =>
-  until(async () => (await idleInTransaction()) === count, { what: `${count} open transactions` });
+  until(async () => (await direct.query(IDLE_IN_TRANSACTION)).rowCount === count, {
+    what: `${count} open transactions`,
+  });
 
 /** Begins a transaction and pauses the network before its COMMIT. */
 async function commitIntoPause(database: PgDatabase, proxy: TcpProxy) {

@@ -98,10 +98,3 @@ it('lets a call wait for the session until its deadline or signal', async () => 
   expect(await late).toMatchObject({ code: 'BACKEND_UNAVAILABLE', cause: { code: 'DATABASE_TIMEOUT' } });
   await end();
 });
-
-it('works in memory without a folder', async () => {
-  await using inMemory = new PgliteDatabase();
-  await inMemory.query('CREATE TABLE t (n int)');
-  await inMemory.transaction((tx) => tx.query('INSERT INTO t VALUES (1)'));
-  expect((await inMemory.query('SELECT n FROM t')).rows).toEqual([{ n: 1 }]);
-}, 60_000);
