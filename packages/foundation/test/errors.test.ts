@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   defineErrors,
   MillraceError,
@@ -17,79 +17,72 @@ const fail = () => {
 };
 const hostile = new Proxy({}, { get: fail });
 
-describe('defineErrors', () => {
-  it('fills the message from the details and keeps them, the cause, and retryAfterMs', () => {
-    const cause = new Error('db');
-    const details = { item: 'tea', left: 1, wanted: 2 };
-    const error = registry.create('SOLD_OUT', details, { cause, retryAfterMs: 5 });
-    expect(error).toBeInstanceOf(MillraceError);
-    const spec = { code: 'SOLD_OUT', status: 409, retryable: false };
-    const message = 'tea is sold out: 1 of 2 left';
-    expect(error).toMatchObject({ name: 'MillraceError', ...spec, message, retryAfterMs: 5, details, cause });
-    const plain = registry.create('CLOSED', {});
-    expect(['cause' in plain, 'retryAfterMs' in plain]).toEqual([false, false]);
-  });
-
-  it('requires each detail and a known code at compile time', () => {
-    // @ts-expect-error a detail is missing
-    registry.create('SOLD_OUT', { item: 'tea', left: 1 });
-    // @ts-expect-error there is no such code
-    expect(() => registry.create('OPEN', {})).toThrow();
-  });
-
-  it('recognises its errors by code, even those of another copy', () => {
-    for (const error of [registry.create('CLOSED', {}), { code: 'CLOSED' }])
-      expect(registry.is(error, 'CLOSED')).toBe(true);
-    for (const other of [undefined, null, 'CLOSED', new Error('CLOSED'), hostile])
-      expect(registry.is(other, 'CLOSED')).toBe(false);
-  });
-
-  it('formats hostile and long details safely', () => {
-    const details = { item: hostile, left: '{wanted}', wanted: 'x'.repeat(9999) };
-    expect(registry.create('SOLD_OUT', details).message).toMatch(
-      /^an unprintable object is sold out: \{wanted\} of x{200}… left$/,
-    );
-  });
+it('fills the message from the details and keeps them, the cause, and retryAfterMs', () => {
+  const cause = new Error('db');
+  const details = { item: 'tea', left: 1, wanted: 2 };
+  const error = registry.create('SOLD_OUT', details, { cause, retryAfterMs: 5 });
+  expect(error).toBeInstanceOf(MillraceError);
+  const spec = { code: 'SOLD_OUT', status: 409, retryable: false };
+  const message = 'tea is sold out: 1 of 2 left';
+  expect(error).toMatchObject({ name: 'MillraceError', ...spec, message, retryAfterMs: 5, details, cause });
+  const plain = registry.create('CLOSED', {});
+  expect(['cause' in plain, 'retryAfterMs' in plain]).toEqual([false, false]);
 });
 
-describe('toWorkError', () => {
-  it('keeps what a Millrace error says', () => {
-    const limited = new RateLimitedError({ retryAfterMs: 7 });
-    expect(limited.status).toBe(429);
-    const { message } = limited;
-    const read = { code: 'RATE_LIMITED', message, retryable: true, retryAfterMs: 7, cause: limited };
-    expect(toWorkError(limited)).toEqual(read);
-    const cause = new Error('404');
-    const final = new NonRetryableError('no such user', { cause });
-    expect(final.cause).toBe(cause);
-    const given = { code: 'NON_RETRYABLE', message: 'no such user', retryable: false, cause: final };
-    expect(toWorkError(final)).toEqual(given);
-    expect('retryAfterMs' in new RateLimitedError()).toBe(false);
-    expect(() => new RateLimitedError({ retryAfterMs: -1 })).toThrow(
-      'retryAfterMs must be a number of milliseconds ≥ 0',
-    );
-  });
+it('requires each detail and a known code at compile time', () => {
+  // @ts-expect-error a detail is missing
+  registry.create('SOLD_OUT', { item: 'tea', left: 1 });
+  // @ts-expect-error there is no such code
+  expect(() => registry.create('OPEN', {})).toThrow();
+});
 
-  it('makes a retryable failure of any other value', () => {
-    const circular: Record<string, unknown> = {};
-    circular.self = circular;
-    for (const [thrown, message] of [
-      [new Error('plain'), 'plain'],
-      ['text', 'The handler threw text'],
-      [undefined, 'The handler threw undefined'],
-      [null, 'The handler threw null'],
-      [42n, 'The handler threw 42'],
-      [circular, 'The handler threw an unprintable object'],
-      [hostile, 'The handler threw '],
-    ] as const) {
-      const error = toWorkError(thrown);
-      expect(error).toMatchObject({ code: 'HANDLER_FAILED', retryable: true });
-      expect(error.message).toContain(message);
-      expect(error.cause).toBe(thrown);
-    }
-    expect(toWorkError({ code: 'ECONNRESET', message: 'reset' }).code).toBe('ECONNRESET');
-    expect(toWorkError(new Error('x'.repeat(99_999))).message).toHaveLength(2000);
-    for (const retryAfterMs of ['soon', -1, Number.NaN, Number.POSITIVE_INFINITY, 7n])
-      expect(toWorkError({ message: 'later', retryAfterMs })).not.toHaveProperty('retryAfterMs');
-  });
+it('recognises its errors by code, even those of another copy', () => {
+  for (const error of [registry.create('CLOSED', {}), { code: 'CLOSED' }])
+    expect(registry.is(error, 'CLOSED')).toBe(true);
+  for (const other of [undefined, null, 'CLOSED', new Error('CLOSED'), hostile])
+    expect(registry.is(other, 'CLOSED')).toBe(false);
+});
+
+it('formats hostile and long details safely', () => {
+  const details = { item: hostile, left: '{wanted}', wanted: 'x'.repeat(9999) };
+  expect(registry.create('SOLD_OUT', details).message).toMatch(
+    /^an unprintable object is sold out: \{wanted\} of x{200}… left$/,
+  );
+});
+
+it('toWorkError keeps what a Millrace error says', () => {
+  const limited = new RateLimitedError({ retryAfterMs: 7 });
+  expect(limited.status).toBe(429);
+  const { message } = limited;
+  const read = { code: 'RATE_LIMITED', message, retryable: true, retryAfterMs: 7, cause: limited };
+  expect(toWorkError(limited)).toEqual(read);
+  const cause = new Error('404');
+  const final = new NonRetryableError('no such user', { cause });
+  expect(final.cause).toBe(cause);
+  const given = { code: 'NON_RETRYABLE', message: 'no such user', retryable: false, cause: final };
+  expect(toWorkError(final)).toEqual(given);
+  expect('retryAfterMs' in new RateLimitedError()).toBe(false);
+  expect(() => new RateLimitedError({ retryAfterMs: -1 })).toThrow(
+    'retryAfterMs must be a number of milliseconds ≥ 0',
+  );
+});
+
+it('toWorkError makes a retryable failure of any other value', () => {
+  const circular: Record<string, unknown> = {};
+  circular.self = circular;
+  for (const [thrown, message] of [
+    [new Error('plain'), 'plain'],
+    ...['text', undefined, null, 42n].map((thrown) => [thrown, `The handler threw ${thrown}`] as const),
+    [circular, 'The handler threw an unprintable object'],
+    [hostile, 'The handler threw '],
+  ] as const) {
+    const error = toWorkError(thrown);
+    expect(error).toMatchObject({ code: 'HANDLER_FAILED', retryable: true });
+    expect(error.message).toContain(message);
+    expect(error.cause).toBe(thrown);
+  }
+  expect(toWorkError({ code: 'ECONNRESET', message: 'reset' }).code).toBe('ECONNRESET');
+  expect(toWorkError(new Error('x'.repeat(99_999))).message).toHaveLength(2000);
+  for (const retryAfterMs of ['soon', -1, Number.NaN, Number.POSITIVE_INFINITY, 7n])
+    expect(toWorkError({ message: 'later', retryAfterMs })).not.toHaveProperty('retryAfterMs');
 });

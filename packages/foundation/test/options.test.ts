@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   anyOption,
   booleanOption,
@@ -58,53 +58,51 @@ const SPEC: OptionSpec<Record<string, unknown>> = {
 };
 const resolve = (given?: unknown) => resolveOptions(SPEC, given as object);
 
-describe('resolveOptions', () => {
-  it('fills in the defaults at every depth, and omits options that have none', () => {
-    expect(resolve()).toEqual(SPEC.defaults);
-    expect(resolve({ leaseMs: undefined })).toEqual(SPEC.defaults);
-    expect('onEnd' in resolve()).toBe(false);
-    const given = { leaseMs: 50_000, onEnd: () => {} };
-    expect(resolve({ ...given, congestion: { floor: { rate: 7 } } })).toEqual({
-      ...given,
-      renewEveryMs: 10_000,
-      congestion: { backoffMs: 100, floor: { rate: 7 } },
-    });
+it('fills in the defaults at every depth, and omits options that have none', () => {
+  expect(resolve()).toEqual(SPEC.defaults);
+  expect(resolve({ leaseMs: undefined })).toEqual(SPEC.defaults);
+  expect('onEnd' in resolve()).toBe(false);
+  const given = { leaseMs: 50_000, onEnd: () => {} };
+  expect(resolve({ ...given, congestion: { floor: { rate: 7 } } })).toEqual({
+    ...given,
+    renewEveryMs: 10_000,
+    congestion: { backoffMs: 100, floor: { rate: 7 } },
   });
+});
 
-  it('freezes the result at every depth and shares nothing with the defaults', () => {
-    const resolved = resolve() as { congestion: { floor: object } };
-    expect([resolved, resolved.congestion.floor].every(Object.isFrozen)).toBe(true);
-    expect(resolved.congestion).not.toBe(SPEC.defaults.congestion);
-  });
+it('freezes the result at every depth and shares nothing with the defaults', () => {
+  const resolved = resolve() as { congestion: { floor: object } };
+  expect([resolved, resolved.congestion.floor].every(Object.isFrozen)).toBe(true);
+  expect(resolved.congestion).not.toBe(SPEC.defaults.congestion);
+});
 
-  it.each([
-    [{ leaseMs: 0 }, 'leaseMs must be a number of milliseconds ≥ 1, got 0'],
-    [{ leaseMs: '5' }, "leaseMs must be a number of milliseconds ≥ 1, got '5'"],
-    [{ leaseMs: null }, 'leaseMs must be a number of milliseconds ≥ 1, got null'],
-    [{ congestion: 5 }, 'congestion must be an object, got 5'],
-    [{ congestion: { backoffMs: -1 } }, 'congestion.backoffMs must be a number of milliseconds ≥ 0, got -1'],
-    [{ renewEveryMs: 30_000 }, 'renewEveryMs must be less than leaseMs, got 30000'],
-    [7, 'the options must be an object, got 7'],
-    [[], 'the options must be an object, got []'],
-  ])('rejects %j', (given, message) => {
-    const invalid = { code: 'OPTION_INVALID', retryable: false };
-    expect(() => resolve(given)).toThrow(expect.objectContaining(invalid));
-    expect(() => resolve(given)).toThrow(`Engine: ${message}`);
-  });
+it.each([
+  [{ leaseMs: 0 }, 'leaseMs must be a number of milliseconds ≥ 1, got 0'],
+  [{ leaseMs: '5' }, "leaseMs must be a number of milliseconds ≥ 1, got '5'"],
+  [{ leaseMs: null }, 'leaseMs must be a number of milliseconds ≥ 1, got null'],
+  [{ congestion: 5 }, 'congestion must be an object, got 5'],
+  [{ congestion: { backoffMs: -1 } }, 'congestion.backoffMs must be a number of milliseconds ≥ 0, got -1'],
+  [{ renewEveryMs: 30_000 }, 'renewEveryMs must be less than leaseMs, got 30000'],
+  [7, 'the options must be an object, got 7'],
+  [[], 'the options must be an object, got []'],
+])('rejects %j', (given, message) => {
+  const invalid = { code: 'OPTION_INVALID', retryable: false };
+  expect(() => resolve(given)).toThrow(expect.objectContaining(invalid));
+  expect(() => resolve(given)).toThrow(`Engine: ${message}`);
+});
 
-  it.each([
-    ['lease', "did you mean 'leaseMs'?"],
-    ['LEASEMS', "did you mean 'leaseMs'?"],
-    ['renewEvery', "did you mean 'renewEveryMs'?"],
-    ['congetsion', "did you mean 'congestion'?"],
-    ['congestion.backof', "did you mean 'congestion.backoffMs'?"],
-    ['congestion.floor.zebra', 'known: rate'],
-    ...['zebra', 'x', '__proto__', 'constructor'].map((key): [string, string] => [
-      key,
-      'known: leaseMs, renewEveryMs',
-    ]),
-  ])('names the nearest known key, or all, in the error for %s', (key, hint) => {
-    const given = key.split('.').reduceRight<unknown>((value, name) => ({ [name]: value }), 5);
-    expect(() => resolve(given)).toThrow(`Engine: there is no option '${key}'; ${hint}`);
-  });
+it.each([
+  ['lease', "did you mean 'leaseMs'?"],
+  ['LEASEMS', "did you mean 'leaseMs'?"],
+  ['renewEvery', "did you mean 'renewEveryMs'?"],
+  ['congetsion', "did you mean 'congestion'?"],
+  ['congestion.backof', "did you mean 'congestion.backoffMs'?"],
+  ['congestion.floor.zebra', 'known: rate'],
+  ...['zebra', 'x', '__proto__', 'constructor'].map((key): [string, string] => [
+    key,
+    'known: leaseMs, renewEveryMs',
+  ]),
+])('names the nearest known key, or all, in the error for %s', (key, hint) => {
+  const given = key.split('.').reduceRight<unknown>((value, name) => ({ [name]: value }), 5);
+  expect(() => resolve(given)).toThrow(`Engine: there is no option '${key}'; ${hint}`);
 });
