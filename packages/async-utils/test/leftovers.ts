@@ -32,3 +32,7 @@ export async function outcomeAfter<T>(promise: Promise<T>, ms?: number) {
 export const throwing = (error: unknown) => (): never => {
   throw error;
 };
+
+/** Makes a list from the results of `count` calls. */
+export const times = <T>(count: number, fn: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => fn(index));
