@@ -43,7 +43,7 @@ outbox | startBatch(dag, options) | pusher.ts | StartOptions
 outbox | schedules.set(schedule) | schedules.ts | ScheduleInput
 outbox | OutboxModule.forRoot(options) | nestjs/options.ts | OutboxModuleOptions | | And all of \`new Outbox(options)\`.
 orchestrator | new OrchestratorService(options) | options.ts | ResolvedOrchestratorOptions | ORCHESTRATOR_DEFAULTS
-orchestrator | new RouteExecutor(options) | options.ts | TryOptions | TRY_DEFAULTS
+orchestrator | new RouteExecutor(options) | options.ts | AttemptOptions | ATTEMPT_DEFAULTS
 orchestrator | inline(run, options) | routes.ts | InlineOptions
 orchestrator | bulk(toGroup, options) and batch(dag, toPayload, options) | routes.ts | RouteOptions | | For \`protect\` see below.
 orchestrator | protect | protection/options.ts | ProtectionOptions | PROTECTION_DEFAULTS

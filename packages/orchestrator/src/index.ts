@@ -28,13 +28,13 @@ export {
 export { OpId } from './op-id.js';
 export { type Estimate, type OperationPageRequest, Operations, type TenantScope } from './operations.js';
 export {
+  ATTEMPT_DEFAULTS,
+  type AttemptOptions,
   ORCHESTRATOR_DEFAULTS,
   type OrchestratorOptions,
   type ResolvedOrchestratorOptions,
   resolveOrchestratorOptions,
   type TimeBudgetOptions,
-  TRY_DEFAULTS,
-  type TryOptions,
   type WorkerOptions,
 } from './options.js';
 export { OperationHandle, type Orchestrator, type SubmitOptions } from './orchestrator.js';

@@ -7,7 +7,6 @@ import {
   traceIdOf,
   withDeadline,
 } from '@millrace/foundation';
-import { BudgetWatch } from './budget-watch.js';
 import { type CheckedCommand, checkCommand, routeOf } from './check-command.js';
 import { ERRORS } from './errors.js';
 import {
@@ -19,6 +18,7 @@ import {
   operationFields,
   type RouteTraits,
 } from './model.js';
+import { NearBudgetLog } from './near-budget-log.js';
 import { OpId } from './op-id.js';
 import type { OrchestratorOptions, ResolvedOrchestratorOptions } from './options.js';
 import { OperationHandle, type Orchestrator, type SubmitOptions } from './orchestrator.js';
@@ -50,7 +50,7 @@ interface Call {
 export class InlineFastPathRunner implements Orchestrator {
   readonly #options: ResolvedOrchestratorOptions;
   readonly #parts: OrchestratorParts;
-  readonly #budgets: BudgetWatch;
+  readonly #budgets: NearBudgetLog;
 
   /**
    * @param options - `executor` and `store` are required.
@@ -60,7 +60,7 @@ export class InlineFastPathRunner implements Orchestrator {
   constructor(options: OrchestratorOptions, parts: OrchestratorParts = openParts(options)) {
     this.#options = parts.options;
     this.#parts = parts;
-    this.#budgets = new BudgetWatch(parts.options, parts.events);
+    this.#budgets = new NearBudgetLog(parts.options, parts.events);
   }
 
   async submit(

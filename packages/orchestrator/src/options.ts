@@ -32,7 +32,7 @@ export interface TimeBudgetOptions {
 }
 
 /** Attempts and timeouts of the work. */
-export interface TryOptions {
+export interface AttemptOptions {
   /** Timeout of an attempt, unless its route sets one. */
   readonly maxProcessingMs: number;
   /** Maximum attempts after the first one, unless the route sets another number. */
@@ -114,14 +114,14 @@ export type OrchestratorOptions = Pick<ResolvedOrchestratorOptions, 'executor' |
 
 const DAY_MS = 86_400_000;
 
-/** Defaults of `TryOptions`. */
-export const TRY_DEFAULTS = {
+/** Defaults of `AttemptOptions`. */
+export const ATTEMPT_DEFAULTS = {
   maxProcessingMs: 30_000,
   maxRetries: 3,
   backoffBaseMs: 1_000,
   backoffMaxMs: 300_000,
   backoffJitter: 0.1,
-} as const satisfies TryOptions;
+} as const satisfies AttemptOptions;
 
 /** Defaults of an orchestrator. */
 export const ORCHESTRATOR_DEFAULTS = {
@@ -156,8 +156,8 @@ const bytes = integerOption({ min: 1, max: 64 * 1024 * 1024 });
 /** A hundred years. */
 const KEPT_MAX_MS = 36_525 * DAY_MS;
 
-/** The rules of `TryOptions`. */
-export const TRY_RULES: OptionRules<TryOptions> = {
+/** The rules of `AttemptOptions`. */
+export const ATTEMPT_RULES: OptionRules<AttemptOptions> = {
   maxProcessingMs: duration,
   maxRetries: integerOption({ min: 0, max: 1_000 }),
   backoffBaseMs: durationOption({ min: 0, max: DAY_MS }),

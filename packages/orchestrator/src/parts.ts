@@ -3,10 +3,10 @@ import { BackingWatcher } from './backing-watcher.js';
 import { OrchestratorEvents } from './events.js';
 import type { RouteTraits } from './model.js';
 import {
+  ATTEMPT_DEFAULTS,
   type OrchestratorOptions,
   type ResolvedOrchestratorOptions,
   resolveOrchestratorOptions,
-  TRY_DEFAULTS,
 } from './options.js';
 import { UnconfirmedCommands } from './unconfirmed.js';
 import { Waits } from './waits.js';
@@ -72,7 +72,7 @@ export function openParts(given: OrchestratorOptions): OrchestratorParts {
     unconfirmed,
     defaultTraits: {
       kind: 'inline',
-      attemptsMax: 1 + TRY_DEFAULTS.maxRetries,
+      attemptsMax: 1 + ATTEMPT_DEFAULTS.maxRetries,
       onLost: 'retry',
       idempotent: false,
     },

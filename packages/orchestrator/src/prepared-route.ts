@@ -11,14 +11,14 @@ import {
 } from '@millrace/foundation';
 import { ERRORS } from './errors.js';
 import type { Backing, Envelope, RouteTraits } from './model.js';
-import type { TryOptions } from './options.js';
+import type { AttemptOptions } from './options.js';
 import { Outcome, type RetryOutcome } from './outcome.js';
 import { type ResolvedProtectionOptions, resolveProtectionOptions } from './protection/options.js';
 import { Protection } from './protection/protection.js';
 import type { BackedRoute, BackingAdapter, InlineHandler, InlineRoute, Route } from './routes.js';
 
 /** The definition of a route and its dependencies. */
-export interface PreparedRouteSetup extends TryOptions {
+export interface PreparedRouteSetup extends AttemptOptions {
   readonly name: string;
   readonly route: Route;
   /** Submits its commands. undefined for inline routes. */

@@ -16,18 +16,18 @@ import { defineRoutes } from './define-routes.js';
 import { ERRORS } from './errors.js';
 import type { Command, Envelope, RouteTraits } from './model.js';
 import type { OpId } from './op-id.js';
-import { TRY_DEFAULTS, TRY_RULES, type TryOptions } from './options.js';
+import { ATTEMPT_DEFAULTS, ATTEMPT_RULES, type AttemptOptions } from './options.js';
 import { Outcome, type RetryOutcome } from './outcome.js';
 import type { Attempt, BackingPort, ExecuteAnswer, Executor, Refusal, SettledListener } from './ports.js';
 import { PreparedRoute } from './prepared-route.js';
 import type { Permit, ProtectionState } from './protection/protection.js';
 import type { BackingAdapter, Routes } from './routes.js';
 import { outcomeOfError } from './rules/outcomes.js';
-import { type InlineTry, RunInline } from './run-inline.js';
+import { type InlineAttempt, RunInline } from './run-inline.js';
 import type { OperationState } from './states.js';
 
 /** Options of a RouteExecutor. `routes` is required. */
-export type RouteExecutorOptions = PartialOptions<TryOptions> & {
+export type RouteExecutorOptions = PartialOptions<AttemptOptions> & {
   /** Routes by `DOMAIN.EVENT_TYPE`, checked by `defineRoutes` or not. */
   readonly routes: Routes;
   /** Adapters that commands can be handed over to, such as `BulkBacking` and `BatchBacking` (none). */
@@ -38,7 +38,7 @@ export type RouteExecutorOptions = PartialOptions<TryOptions> & {
 };
 
 /** The latest attempt of an operation. */
-interface KnownTry {
+interface KnownAttempt {
   readonly state: OperationState;
   readonly outcome?: Outcome;
 }
@@ -46,11 +46,11 @@ interface KnownTry {
 /** Number of ended attempts whose outcome is kept for `getOutcome`. */
 const ENDED_KEPT = 1_000;
 
-const SPEC: OptionSpec<TryOptions & Required<Pick<RouteExecutorOptions, 'clock' | 'rng' | 'logger'>>> = {
+const SPEC: OptionSpec<AttemptOptions & Required<Pick<RouteExecutorOptions, 'clock' | 'rng' | 'logger'>>> = {
   owner: 'RouteExecutor',
-  defaults: { ...TRY_DEFAULTS, clock: systemClock, logger: silentLogger },
+  defaults: { ...ATTEMPT_DEFAULTS, clock: systemClock, logger: silentLogger },
   rules: {
-    ...TRY_RULES,
+    ...ATTEMPT_RULES,
     clock: objectOption('a Clock', 'now', 'monotonicMs', 'setTimer'),
     rng: objectOption('an Rng', 'next', 'integer'),
     logger: objectOption('a Logger', 'debug', 'info', 'warn', 'error', 'child'),
@@ -64,7 +64,7 @@ export class RouteExecutor implements Executor {
   readonly #routes: ReadonlyMap<string, PreparedRoute>;
   readonly #runInline: RunInline;
   readonly #permits = new Map<OpId, Permit>();
-  readonly #tries = new Map<OpId, KnownTry>();
+  readonly #attempts = new Map<OpId, KnownAttempt>();
   readonly #ended: OpId[] = [];
   readonly #listeners = new Set<SettledListener>();
   readonly #unlisten: (() => void)[] = [];
@@ -74,7 +74,7 @@ export class RouteExecutor implements Executor {
     const options = resolveOptions(
       SPEC as never,
       { ...given, rng: given.rng ?? systemRng() } as never,
-    ) as TryOptions & {
+    ) as AttemptOptions & {
       readonly clock: Clock;
       readonly rng: Rng;
       readonly logger: Logger;
@@ -120,7 +120,7 @@ export class RouteExecutor implements Executor {
     const { opId } = envelope;
     const route = this.#route(envelope.command);
     const admission = this.#admission(route, opId);
-    if ('refusal' in admission) return { refused: refusedTry(admission.refusal, route, attempt) };
+    if ('refusal' in admission) return { refused: refusedAttempt(admission.refusal, route, attempt) };
     this.#note(opId, { state: 'IN_PROGRESS' });
     if (route.kind === 'inline') {
       void this.#runHere({ route, envelope, attempt, permit: admission.permit });
@@ -157,12 +157,12 @@ export class RouteExecutor implements Executor {
   }
 
   /** Catches every error as the end of one attempt. An unhandled one would end the process. */
-  async #runHere(inlineTry: InlineTry): Promise<void> {
-    const { route, attempt, envelope } = inlineTry;
+  async #runHere(inlineAttempt: InlineAttempt): Promise<void> {
+    const { route, attempt, envelope } = inlineAttempt;
     const { opId } = envelope;
     try {
-      const end = await this.#runInline.run(inlineTry);
-      if (end === 'stopped') this.#tries.delete(opId);
+      const end = await this.#runInline.run(inlineAttempt);
+      if (end === 'stopped') this.#attempts.delete(opId);
       else if (end === 'not begun') this.#settle(opId, neverBegan(route, attempt), true);
       else this.#settle(opId, end);
     } catch (error) {
@@ -185,17 +185,17 @@ export class RouteExecutor implements Executor {
       });
       if (end.kind === 'done') {
         // Its adapter knows the work from now on.
-        this.#tries.delete(opId);
+        this.#attempts.delete(opId);
         return { backing: end.value };
       }
       if (!end.began) {
-        this.#tries.delete(opId);
+        this.#attempts.delete(opId);
         return { refused: neverBegan(route, attempt) };
       }
       this.#settle(opId, route.timedOut(attempt.attempt));
     } catch (error) {
       if (attempt.signal.aborted) {
-        this.#tries.delete(opId);
+        this.#attempts.delete(opId);
         return undefined;
       }
       this.#settle(
@@ -221,19 +221,19 @@ export class RouteExecutor implements Executor {
 
   #forget(opId: OpId): void {
     // A later attempt of the same operation may run.
-    if (this.#tries.get(opId)?.outcome) this.#tries.delete(opId);
+    if (this.#attempts.get(opId)?.outcome) this.#attempts.delete(opId);
   }
 
-  #note(opId: OpId, known: KnownTry): void {
-    this.#tries.set(opId, known);
+  #note(opId: OpId, known: KnownAttempt): void {
+    this.#attempts.set(opId, known);
   }
 
   #tell(opId: OpId, outcome: Outcome, refused = false): void {
     for (const listener of this.#listeners) listener(opId, outcome, refused);
   }
 
-  #known(opId: OpId): KnownTry {
-    const known = this.#tries.get(opId);
+  #known(opId: OpId): KnownAttempt {
+    const known = this.#attempts.get(opId);
     if (!known) throw ERRORS.create('OPERATION_NOT_FOUND', { opId });
     return known;
   }
@@ -248,7 +248,7 @@ export class RouteExecutor implements Executor {
 }
 
 /** Makes the outcome of work that did not begin. The delay grows with each refusal and is spread. */
-function refusedTry(
+function refusedAttempt(
   { reason, retryAfterMs }: { readonly reason: string; readonly retryAfterMs: number },
   route: PreparedRoute,
   { attempt, refusals }: Attempt,
@@ -262,4 +262,4 @@ function refusedTry(
 
 /** Makes the outcome of a call that timed out in the queue, which is a late refusal. */
 const neverBegan = (route: PreparedRoute, attempt: Attempt): RetryOutcome =>
-  refusedTry({ reason: 'TIMEOUT', retryAfterMs: 0 }, route, attempt);
+  refusedAttempt({ reason: 'TIMEOUT', retryAfterMs: 0 }, route, attempt);

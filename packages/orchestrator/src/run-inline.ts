@@ -8,7 +8,7 @@ import type { InlineContext } from './routes.js';
 import { outcomeOfError } from './rules/outcomes.js';
 
 /** An attempt of an inline route. */
-export interface InlineTry {
+export interface InlineAttempt {
   readonly route: PreparedRoute;
   readonly envelope: Envelope;
   readonly attempt: Attempt;
@@ -32,7 +32,7 @@ export class RunInline {
     this.#logger = logger;
   }
 
-  async run({ route, envelope, attempt, permit }: InlineTry): Promise<InlineEnd> {
+  async run({ route, envelope, attempt, permit }: InlineAttempt): Promise<InlineEnd> {
     const number = attempt.attempt;
     const delayMs = (error: unknown) => route.delayMs(number, error);
     try {

@@ -1,6 +1,6 @@
 import { resolveBulkActionConfig } from '@millrace/bulk-action';
 import { nearestKey, silentLogger, toWorkError } from '@millrace/foundation';
-import { ORCHESTRATOR_DEFAULTS, resolveOrchestratorOptions, TRY_DEFAULTS } from '@millrace/orchestrator';
+import { ATTEMPT_DEFAULTS, ORCHESTRATOR_DEFAULTS, resolveOrchestratorOptions } from '@millrace/orchestrator';
 import { OUTBOX_DEFAULTS, resolveOutboxOptions } from '@millrace/outbox';
 import { resolveTaskManagerConfig } from '@millrace/runtime';
 import { databaseOf } from '../compose/open-database.js';
@@ -35,7 +35,7 @@ const CHECKS: Readonly<Record<Section, (section: Given, config: ServerConfig) =>
   orchestrator: (section) => {
     requireKnown(section, ORCHESTRATOR_KEYS);
     const { tries = {}, ...rest } = section;
-    requireKnown(tries as Given, Object.keys(TRY_DEFAULTS));
+    requireKnown(tries as Given, Object.keys(ATTEMPT_DEFAULTS));
     resolveOrchestratorOptions({ ...rest, executor: ANY_EXECUTOR, store: ANY_STORE } as never);
   },
   chat: (section) => resolveTaskManagerConfig(section),

@@ -2,7 +2,7 @@ import { optionInvalid, type PartialOptions } from '@millrace/foundation';
 import { type ModuleAsyncOptions, nestLogger } from '@millrace/foundation/nestjs';
 import type { Database } from '@millrace/postgres';
 import type { ConfigurableModuleOptionsFactory } from '@nestjs/common';
-import type { OrchestratorOptions, TryOptions } from '../options.js';
+import type { AttemptOptions, OrchestratorOptions } from '../options.js';
 import type { Executor, OperationStore } from '../ports.js';
 import type { BackingAdapter, Routes } from '../routes.js';
 import type { HttpRequest } from './http.js';
@@ -23,7 +23,7 @@ export interface OrchestratorModuleOptions extends Omit<OrchestratorOptions, 'ex
   /** Adapters that commands can be handed over to, such as `BulkBacking` and `BatchBacking` (none). Requires `routes`. */
   readonly backings?: readonly BackingAdapter[] | undefined;
   /** Attempts and timeouts of all routes, unless a route sets its own. Requires `routes`. */
-  readonly tries?: PartialOptions<TryOptions> | undefined;
+  readonly tries?: PartialOptions<AttemptOptions> | undefined;
   /** Does the work, instead of `routes`. */
   readonly executor?: Executor | undefined;
   /** Where operations are stored: a Database that its owner opens, migrates and stops, or the memory of this process (`'memory'`). */

@@ -18,9 +18,9 @@ import {
   takeBack,
 } from '../rules/circuit-breaker.js';
 import { Bulkhead, type Place } from './bulkhead.js';
-import { Cutoff } from './cutoff.js';
+import { CallDeadline } from './call-deadline.js';
+import { runHedged, type Work } from './hedge.js';
 import type { ResolvedProtectionOptions } from './options.js';
-import { raceTries, type Work } from './race-tries.js';
 
 /** The dependencies of a Protection. */
 export interface ProtectionDependencies {
@@ -157,22 +157,22 @@ export class Protection {
     if (!held) throw new Error(`Route ${this.#route}: a permit is good for one run; ask admit() for another`);
     this.#permits.delete(permit);
     const { timeoutMs, hedge } = this.#options;
-    const cutoff = new Cutoff({ clock: this.#clock, signal, timeoutMs, sinceMs: held.admittedMs });
+    const deadline = new CallDeadline({ clock: this.#clock, signal, timeoutMs, sinceMs: held.admittedMs });
     try {
-      if (!held.holdsToken) await this.#waitForTurn(held, cutoff);
-      if (cutoff.signal.aborted) {
+      if (!held.holdsToken) await this.#waitForTurn(held, deadline);
+      if (deadline.signal.aborted) {
         this.#giveBack(held);
-        return cutShort(cutoff, false);
+        return cutShort(deadline, false);
       }
       const startedMs = this.#begin();
-      const race = { clock: this.#clock, hedge, isFailure, signal: cutoff.signal };
-      const verdict = await raceTries(work, race);
-      const failed = verdict.kind === 'cut' ? cutoff.timedOut || undefined : verdict.failed;
+      const race = { clock: this.#clock, hedge, isFailure, signal: deadline.signal };
+      const verdict = await runHedged(work, race);
+      const failed = verdict.kind === 'cut' ? deadline.timedOut || undefined : verdict.failed;
       this.#end(held, startedMs, failed);
       if (verdict.kind === 'thrown') throw verdict.error;
-      return verdict.kind === 'value' ? { kind: 'done', value: verdict.value } : cutShort(cutoff, true);
+      return verdict.kind === 'value' ? { kind: 'done', value: verdict.value } : cutShort(deadline, true);
     } finally {
-      cutoff.dispose();
+      deadline.dispose();
     }
   }
 
@@ -188,16 +188,16 @@ export class Protection {
   }
 
   /** Waits for the slot, then for the token. */
-  async #waitForTurn(held: Held, cutoff: Cutoff): Promise<void> {
-    await cutoff.wait(held.place.slot);
+  async #waitForTurn(held: Held, deadline: CallDeadline): Promise<void> {
+    await deadline.wait(held.place.slot);
     this.#tokensAwaited += 1;
     let waitMs = this.#tokenWaitMs(this.#tokensHeld);
-    while (waitMs > 0 && !cutoff.signal.aborted) {
-      await sleep(this.#clock, waitMs, cutoff.signal);
+    while (waitMs > 0 && !deadline.signal.aborted) {
+      await sleep(this.#clock, waitMs, deadline.signal);
       waitMs = this.#tokenWaitMs(this.#tokensHeld);
     }
     this.#tokensAwaited -= 1;
-    if (cutoff.signal.aborted) return;
+    if (deadline.signal.aborted) return;
     // Held at once: another call may be admitted before this one continues.
     this.#tokensHeld += 1;
     held.holdsToken = true;
@@ -272,7 +272,7 @@ const refused = (reason: Refusal['reason'], waitMs: number): Admission => ({
   refusal: { reason, retryAfterMs: Math.max(1, Math.ceil(waitMs)) },
 });
 
-function cutShort(cutoff: Cutoff, began: boolean): RunEnd<never> {
-  if (!cutoff.timedOut) throw cutoff.signal.reason;
+function cutShort(deadline: CallDeadline, began: boolean): RunEnd<never> {
+  if (!deadline.timedOut) throw deadline.signal.reason;
   return { kind: 'timeout', began };
 }

@@ -2,7 +2,7 @@ import { type Rng, seededRng, silentLogger } from '@millrace/foundation';
 import { ManualClock } from '@millrace/testkit';
 import { describe, expect, it } from 'vitest';
 import { inline } from '../../src/define-routes.js';
-import { TRY_DEFAULTS } from '../../src/options.js';
+import { ATTEMPT_DEFAULTS } from '../../src/options.js';
 import { Outcome } from '../../src/outcome.js';
 import { PreparedRoute } from '../../src/prepared-route.js';
 import { fitOutcome, judgeOutcome, outcomeOfError } from '../../src/rules/outcomes.js';
@@ -34,7 +34,7 @@ describe('the outcome of an attempt', () => {
   it('orchestrator NFR-2: doubles delays from one second to five minutes, with up to a tenth more', () => {
     const delays = (random: number, ...attempts: number[]) => {
       const rng: Rng = { ...seededRng(0), next: () => random };
-      const setup = { ...TRY_DEFAULTS, clock: new ManualClock(), rng, logger: silentLogger };
+      const setup = { ...ATTEMPT_DEFAULTS, clock: new ManualClock(), rng, logger: silentLogger };
       const route = new PreparedRoute({ ...setup, name: 'A.B', route: inline(() => 1), adapter: undefined });
       return attempts.map((attempt) => route.delayMs(attempt, undefined));
     };

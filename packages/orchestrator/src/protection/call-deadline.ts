@@ -2,7 +2,7 @@ import type { CancelTimer, Clock } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
 
 /** The limits of a call. */
-export interface CutoffOptions {
+export interface CallDeadlineOptions {
   readonly clock: Clock;
   /** The signal of the caller. */
   readonly signal: AbortSignal;
@@ -12,14 +12,14 @@ export interface CutoffOptions {
 }
 
 /** The end of a call by the signal of its caller or by its timeout, whichever comes first. */
-export class Cutoff {
+export class CallDeadline {
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal;
   readonly #onAbort = () => this.#controller.abort(this.#caller.reason);
   readonly #cancelTimer: CancelTimer | undefined;
   #timedOut = false;
 
-  constructor({ clock, signal, timeoutMs, sinceMs }: CutoffOptions) {
+  constructor({ clock, signal, timeoutMs, sinceMs }: CallDeadlineOptions) {
     this.#caller = signal;
     if (signal.aborted) {
       this.#onAbort();

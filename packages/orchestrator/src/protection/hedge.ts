@@ -5,12 +5,12 @@ import type { CancelTimer, Clock } from '@millrace/foundation';
 export type Work<T> = (signal: AbortSignal) => PromiseLike<T> | T;
 
 /** The result of one attempt. */
-type TryVerdict<T> =
+type AttemptResult<T> =
   | { readonly kind: 'value'; readonly value: T; readonly failed: boolean }
   | { readonly kind: 'thrown'; readonly error: unknown; readonly failed: true };
 
 /** The result of a call. `cut`: the signal aborted first. */
-export type Verdict<T> = TryVerdict<T> | { readonly kind: 'cut' };
+export type Verdict<T> = AttemptResult<T> | { readonly kind: 'cut' };
 
 /** Options of a call. */
 export interface Race<T> {
@@ -30,14 +30,14 @@ export interface Race<T> {
  * @param work - begins synchronously.
  * @returns the result. Never rejects, and does not wait for work that ignores its signal.
  */
-export function raceTries<T>(
+export function runHedged<T>(
   work: Work<T>,
   { clock, hedge, isFailure, signal }: Race<T>,
 ): Promise<Verdict<T>> {
   return new Promise((resolve) => {
     const running = new Set<AbortController>();
     let hedgesLeft = hedge?.hedgesMax ?? 0;
-    let firstFailure: TryVerdict<T> | undefined;
+    let firstFailure: AttemptResult<T> | undefined;
     let cancelTimer: CancelTimer | undefined;
     let over = false;
 
@@ -50,7 +50,7 @@ export function raceTries<T>(
     };
     const cut = () => end({ kind: 'cut' }, () => signal.reason);
 
-    const settle = (controller: AbortController, verdict: TryVerdict<T>) => {
+    const settle = (controller: AbortController, verdict: AttemptResult<T>) => {
       if (over) return;
       running.delete(controller);
       if (!verdict.failed) {
@@ -82,7 +82,7 @@ async function verdictOf<T>(
   work: Work<T>,
   isFailure: (value: T) => boolean,
   signal: AbortSignal,
-): Promise<TryVerdict<T>> {
+): Promise<AttemptResult<T>> {
   try {
     const value = await work(signal);
     return { kind: 'value', value, failed: isFailure(value) };

@@ -15,7 +15,7 @@ const NEAR_FROM = 0.9;
 const NEAR_TO = 1.1;
 
 /** Warns about operations that end at about the end of their budget. */
-export class BudgetWatch {
+export class NearBudgetLog {
   readonly #options: ResolvedOrchestratorOptions;
   readonly #open = new Map<OpId, OpenCall>();
 
