@@ -4,11 +4,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { standardDecorators } from './packages/async-utils/test/nestjs/standard/plugin.js';
 import { expectFiles } from './scripts/coverage.js';
 
-// Workspaces are tested from source: no build stands between an edit and its test. Vitest hands these to Node as
-// --conditions too, where 'import' or 'module' would make `require` pick ESM files and break CommonJS packages such as pg and prom-client.
+// Workspaces are tested from source, without a build. Vitest also passes these to Node as --conditions. There 'import' or
+// 'module' would make `require` pick ESM files, which breaks CommonJS packages such as pg and prom-client.
 const conditions = ['@millrace/source', 'node'];
 
-/** Less than one core each: tests wait for servers, timers and processes for a part of their time. */
+/** A worker uses less than one core, because tests wait for servers, timers and processes. */
 const atLeast = (workers: number) => Math.max(workers, availableParallelism() - 1);
 
 /** Test files by the end of their names, in one workspace or in all. */
@@ -16,7 +16,7 @@ const files = (ending: string, workspace = '{packages/*,apps/*,bench,chaos,scrip
   `${workspace}/test/**/*${ending}.test.ts`,
 ];
 
-/** Tells the workers how much there is to cover. */
+/** Passes the number of files to the coverage of the workers. */
 class Sequencer extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
     expectFiles(specifications.length, this.ctx.config.maxWorkers);
@@ -56,12 +56,12 @@ const SHARED_TEST = {
   sequence: { sequencer: Sequencer },
   testTimeout: 60_000,
   maxConcurrency: 2,
-  // A process of its own for every file costs more than most files take: modules are loaded once for each worker.
+  // One process per worker loads modules once. A process per file costs more than most files take.
   isolate: false,
   // The runs of `npm test` share most of their modules.
   experimental: { fsModuleCache: true },
-  // PGlite runs for seconds in these processes: compiling it a second time, for speed, costs more than it gains. There are no cores to spare for
-  // threads that collect garbage, and with more room for young objects it is collected less often.
+  // PGlite runs for seconds in these processes, too short to gain from a second compilation. No core is free for threads that
+  // collect garbage, and more room for young objects lets it run less often.
   execArgv: [
     '--liftoff-only',
     '--single-threaded-gc',
@@ -70,7 +70,7 @@ const SHARED_TEST = {
   ],
 };
 
-/** A group of the serial tests; groups run one after the other. */
+/** A group of the serial tests. Groups run one after the other. */
 const serial = (name: string, groupOrder: number, test: object) => ({
   ...SHARED,
   test: { ...SHARED_TEST, name, sequence: { groupOrder }, ...test },

@@ -9,7 +9,7 @@ import { parseSource } from '../source-files.mjs';
 const text = readFileSync(join(root, 'docs/guarantees.md'), 'utf8');
 const scenarios = new Set(FAULTS.flatMap((fault) => fault.scenarios));
 
-/** The cells of the rows of every table with this head. */
+/** The rows of every table with this head, as cells. */
 const tablesWith = (head: string): string[][] =>
   text
     .split(`${head}\n`)
@@ -22,20 +22,20 @@ const cells = tablesWith('| store | crash of a worker | crash of the store | cra
   ([store = '', ...crashes]) => crashes.map((cell, at) => ({ store, crash: `crash ${at + 1}`, cell })),
 );
 
-/** Every `[file](../path) "name of a test"`, with more names after it or none. */
+/** The links of a proof: `[file](../path) "name of a test", "another name"`. */
 const linksIn = (proof: string) =>
   [...proof.matchAll(/\[[^\]]+\]\(\.\.\/([^)]+)\)((?:,? "[^"]+")*)/g)].map(([, path = '', names = '']) => ({
     path,
     names: [...names.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name),
   }));
 
-/** What stands in backticks after a link to the chaos test, up to the next link. */
+/** The names in backticks after each link to the chaos test. */
 const namedByChaos = (proof: string) =>
   [...proof.matchAll(/\(\.\.\/chaos\/test\/chaos\.slow\.test\.ts\)([^[]*)/g)].map(([, after = '']) =>
     inBackticks(after),
   );
 const inBackticks = (part: string) => [...part.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
-/** Settings and classes are in backticks, too, and have capitals. */
+/** Settings and classes in backticks have capitals. */
 const scenariosIn = (part: string) => inBackticks(part).filter((name) => /^[a-z\d]+(-[a-z\d]+)+$/.test(name));
 
 function expectTests({ path, names }: { path: string; names: readonly string[] }): void {
@@ -64,7 +64,7 @@ describe('docs/guarantees.md', () => {
     expect(links.length, 'a proof is [file](../path) "name of the test"').toBeGreaterThan(0);
     for (const link of links) expectTests(link);
     for (const names of namedByChaos(proof)) {
-      expect(names.length, 'which scenario?').toBeGreaterThan(0);
+      expect(names.length, 'a link to the chaos test needs the name of a scenario').toBeGreaterThan(0);
       expectScenarios(names);
     }
   });

@@ -7,7 +7,7 @@ import { makeMemoryFolder } from '../memory-folder.mjs';
 const SHARED_MEMORY = '/dev/shm';
 const TMPFS = 0x01021994;
 
-it('tests keep their files in memory, what a killed run left there is removed, and on a disk nothing is made', () => {
+it('makes a folder in memory and removes those of killed runs, and makes none on a disk', () => {
   expect(makeMemoryFolder(fileURLToPath(new URL('.', import.meta.url)))).toBeUndefined();
   expect(makeMemoryFolder('/no/such/folder')).toBeUndefined();
   if (!existsSync(SHARED_MEMORY) || statfsSync(SHARED_MEMORY).type !== TMPFS) return;

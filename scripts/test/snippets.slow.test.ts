@@ -10,21 +10,21 @@ import { markdownFiles, snippetsIn } from '../markdown-snippets.mjs';
 
 const run = promisify(execFile);
 
-/** Applications and settings that something else loads: its own test does. */
+/** Documents whose programs are loaded by a server, and the tests that do that. */
 const LOADED_ELSEWHERE: Readonly<Record<string, string>> = {
   'apps/server/README.md': 'apps/server/test/process/readme.slow.test.ts',
   'docs/configuration.md': 'apps/server/test/config/compose.test.ts',
 };
-/** Programs that ask a server: run beside one by `apps/server/test/process/readme.slow.test.ts`. */
+/** Programs that need a server. `apps/server/test/process/readme.slow.test.ts` runs them beside one. */
 const ASKS_A_SERVER = /createClient\(|createServerClient\(/;
 
-// Outside the repository, so that imports go through node_modules and the exports maps, as a user's would.
+// Outside the repository, so that imports go through node_modules and the exports maps like those of a user.
 const folder = mkdtempSync(join(tmpdir(), 'millrace-snippets-'));
 mkdirSync(join(folder, 'node_modules'));
 symlinkSync(join(root, 'node_modules/@millrace'), join(folder, 'node_modules/@millrace'));
 for (const name of ['millrace', '@nestjs', 'rxjs', 'prom-client', 'pino', 'reflect-metadata'])
   symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
-// Files that programs read say on their first line where they are.
+// The first line of a Lua file names its path.
 for (const path of markdownFiles())
   for (const { code } of snippetsIn(path, 'lua')) {
     const [, place = ''] = /^-- (lua\/[a-z-]+\.lua)\n/.exec(code) ?? [];
@@ -48,7 +48,7 @@ async function output(file: string): Promise<string> {
   return stdout;
 }
 
-/** What a snippet says about its own output: the comment behind each console.log. */
+/** The output that a snippet promises in the comment behind each console.log. */
 const promised = (code: string) =>
   [...code.matchAll(/console\.log\(.*\); \/\/ (.+)$/gm)].map(([, text]) => text);
 
@@ -56,10 +56,10 @@ describe('snippets', () => {
   const programs = markdownFiles()
     .flatMap((path) => snippetsIn(path, 'js'))
     .filter(({ path }) => LOADED_ELSEWHERE[path] === undefined);
-  // Side by side: most of the time of each is that of starting Node or an embedded PostgreSQL.
-  it.concurrent.each(programs)('$path:$line runs and prints what it says', async ({ code }) => {
-    const said = await execute(code);
-    for (const line of promised(code)) expect(said.split('\n')).toContain(line);
+  // Concurrent, because most of their time is the start of Node or PGlite.
+  it.concurrent.each(programs)('$path:$line runs and prints its promised output', async ({ code }) => {
+    const lines = (await execute(code)).split('\n');
+    expect(lines).toEqual(expect.arrayContaining(promised(code)));
   });
 
   it('async-utils SC-001: the five-minute start of the README works as written, from the built package', async () => {
@@ -88,13 +88,13 @@ describe('TypeScript snippets', () => {
     await run(tool('tsc'), ['-p', folder]).catch(({ stdout }: { stdout: string }) => expect.fail(stdout));
   }, 60_000);
 
-  it('are there, and compile in a strict project', () => {
+  it('compile in a strict project', () => {
     expect(programs.length).toBeGreaterThan(10);
   });
 
   const alone = programs.filter(({ code }) => !ASKS_A_SERVER.test(code));
-  it.concurrent.each(alone)('$path:$line runs and prints what it says', async ({ name, code }) => {
-    const said = await output(join(sources, `${name}.mjs`));
-    for (const line of promised(code)) expect(said.split('\n')).toContain(line);
+  it.concurrent.each(alone)('$path:$line runs and prints its promised output', async ({ name, code }) => {
+    const lines = (await output(join(sources, `${name}.mjs`))).split('\n');
+    expect(lines).toEqual(expect.arrayContaining(promised(code)));
   });
 });
