@@ -10,18 +10,11 @@ import {
 } from '@millrace/foundation';
 import { routeOf } from './check-command.js';
 import { ERRORS } from './errors.js';
-import type { OrchestratorEvents } from './events.js';
-import {
-  type Operation,
-  type OwnedOperation,
-  operationFields,
-  type RunRef,
-  type Settlement,
-} from './model.js';
+import { type OwnedOperation, operationFields, type RunRef, type Settlement } from './model.js';
 import type { OpId } from './op-id.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
 import { Outcome, type RetryOutcome } from './outcome.js';
-import type { ExecuteAnswer } from './ports.js';
+import type { ExecuteAnswer, SettleAnswer } from './ports.js';
 import { endingOf, fitOutcome, judgeOutcome } from './rules/outcomes.js';
 import { isTerminal } from './states.js';
 
@@ -29,8 +22,8 @@ import { isTerminal } from './states.js';
 export interface AttemptListener {
   /** The store knows that an attempt has begun. */
   onBegun(opId: OpId): void;
-  /** The operation ended. `waited`: another instance waits for its end. */
-  onEnded(operation: Operation, waited: boolean): void;
+  /** The operation ended, here or before on another instance. */
+  onEnded(answer: SettleAnswer): void;
   /** The operation continues without this instance: it has no owner, or a backing. */
   onLeft(opId: OpId, settlement: Settlement): void;
 }
@@ -60,7 +53,6 @@ const LEASE_LOST = new Error('Lost the lease of the operation; another instance 
 /** The attempts of operations that this instance owns. Begins them, extends their leases, writes their outcomes. */
 export class Attempts {
   readonly #options: ResolvedOrchestratorOptions;
-  readonly #events: OrchestratorEvents;
   readonly #listener: AttemptListener;
   readonly #held: HeldLeases<OpId, HeldRun>;
   readonly #begun = new Map<OpId, RunRef>();
@@ -68,9 +60,8 @@ export class Attempts {
   #pollTimer: CancelTimer | undefined;
   readonly #stopped = new AbortController();
 
-  constructor(options: ResolvedOrchestratorOptions, events: OrchestratorEvents, listener: AttemptListener) {
+  constructor(options: ResolvedOrchestratorOptions, listener: AttemptListener) {
     this.#options = options;
-    this.#events = events;
     this.#listener = listener;
     const { store, clock, logger, heartbeatMs, leaseMs } = options;
     this.#held = new HeldLeases({
@@ -241,11 +232,8 @@ export class Attempts {
     const answer = await this.#write({ opId, token }, settlement, run);
     this.#release(run);
     if (!answer) return;
-    if (answer.operation && isTerminal(answer.operation.state)) {
-      const waited = answer.kind === 'settled' && answer.waited;
-      if (answer.kind === 'settled') this.#events.emit('ended', { operation: answer.operation });
-      this.#listener.onEnded(answer.operation, waited);
-    } else this.#listener.onLeft(opId, settlement);
+    if (answer.operation && isTerminal(answer.operation.state)) this.#listener.onEnded(answer);
+    else this.#listener.onLeft(opId, settlement);
   }
 
   /** Retries until the store has the settlement, or this instance stops. The next owner decides what was not written. */

@@ -7,7 +7,6 @@ import type { ResolvedOrchestratorOptions } from './options.js';
 import { Outcome } from './outcome.js';
 import type { BackedOperation, BackingLook, BackingPort } from './ports.js';
 import { endingOf, fitOutcome } from './rules/outcomes.js';
-import { isTerminal } from './states.js';
 import type { Waits } from './waits.js';
 
 const LOOK_LIMIT = 200;
@@ -103,14 +102,10 @@ export class BackingWatcher {
   }
 
   async #end(opId: OpId, ending: Ending, by?: 'watcher'): Promise<void> {
-    const { store } = this.#options;
-    const answer = await store.repairs.endBacked(opId, ending);
-    if (!answer.operation || !isTerminal(answer.operation.state)) return;
-    this.#waits.tell(answer.operation);
-    if (answer.kind !== 'settled') return;
-    this.#events.emit('ended', { operation: answer.operation });
-    if (by) this.#events.emit('repaired', { by, opId, became: answer.operation.state });
-    if (answer.waited) store.notices.tell(opId);
+    const answer = await this.#options.store.repairs.endBacked(opId, ending);
+    this.#waits.announceEnd(answer);
+    if (by && answer.kind === 'settled')
+      this.#events.emit('repaired', { by, opId, became: answer.operation.state });
   }
 
   #fitted(outcome: Outcome): Outcome {

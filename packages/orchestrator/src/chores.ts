@@ -34,9 +34,7 @@ export function reaperOf(parts: OrchestratorParts, onReleased: () => void): Loop
         events.emit('repaired', { by: 'reaper', opId, became });
         if (became === 'failed') {
           await cancelBacking(options, operation);
-          events.emit('ended', { operation });
-          waits.tell(operation);
-          if (waited) store.notices.tell(opId);
+          waits.announceEnd({ kind: 'settled', operation, waited });
         }
       }
       if (reaped.some(({ became }) => became === 'released')) onReleased();

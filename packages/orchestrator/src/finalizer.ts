@@ -39,7 +39,7 @@ export class Finalizer {
    * @returns the operation afterwards, or undefined if this instance has no adapter for its backing.
    */
   async finalize(operation: Operation): Promise<Operation | undefined> {
-    const { options, events, waits } = this.#parts;
+    const { options, waits } = this.#parts;
     const { store, executor } = options;
     const { opId, domain, eventType } = operation;
     const kind = operation.backing?.kind ?? executor.traits?.({ domain, eventType }).kind;
@@ -47,13 +47,7 @@ export class Finalizer {
     if (!port) return undefined;
     await port.cancel(operation);
     const answer = await store.repairs.finalize(opId);
-    if (answer.operation && isTerminal(answer.operation.state)) {
-      waits.tell(answer.operation);
-      if (answer.kind === 'settled') {
-        events.emit('ended', { operation: answer.operation });
-        if (answer.waited) store.notices.tell(opId);
-      }
-    }
+    waits.announceEnd(answer);
     return answer.operation;
   }
 

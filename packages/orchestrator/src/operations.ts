@@ -127,7 +127,7 @@ export class Operations {
    * work later.
    */
   async cancel(opId: string, scope: TenantScope = {}): Promise<Operation> {
-    const { options, attempts, waits, events } = this.#parts;
+    const { options, attempts, waits } = this.#parts;
     const { store, logger } = options;
     const found = await this.get(opId, scope);
     const { opId: id } = found;
@@ -139,10 +139,8 @@ export class Operations {
       return (await this.#finalizer.finalize(answer.operation)) ?? answer.operation;
     if (answer.kind === 'cancelled') {
       attempts.abort(id, error);
-      events.emit('ended', { operation: answer.operation });
-      waits.tell(answer.operation);
-      // Without a waiter too: the instance that runs it has to stop.
-      store.notices.tell(id);
+      // Notified without a waiter too: the instance that runs it has to stop.
+      waits.announceEnd({ kind: 'settled', operation: answer.operation, waited: true });
     }
     return answer.operation;
   }

@@ -35,19 +35,16 @@ export function openParts(given: OrchestratorOptions): OrchestratorParts {
   const options = resolveOrchestratorOptions(given);
   const { executor, store } = options;
   const events = new OrchestratorEvents();
-  const attempts: Attempts = new Attempts(options, events, {
+  const attempts: Attempts = new Attempts(options, {
     onBegun: (opId) => waits.begun(opId),
-    onEnded(operation, waited) {
-      waits.tell(operation);
-      if (waited) store.notices.tell(operation.opId);
-    },
+    onEnded: (answer) => waits.announceEnd(answer),
     onLeft(opId, settlement) {
       // Waiters of this instance are served from the store from now on.
       waits.look(opId);
       if (settlement.kind === 'retry') parts.onDue(settlement.delayMs);
     },
   });
-  const waits = new Waits(options, attempts);
+  const waits = new Waits(options, events, attempts);
   const watcher = new BackingWatcher(options, events, waits);
   const unconfirmed = new UnconfirmedCommands(options, attempts);
   const unlisten = [

@@ -1,7 +1,9 @@
 import type { CancelTimer } from '@millrace/foundation';
+import type { OrchestratorEvents } from './events.js';
 import type { Operation } from './model.js';
 import type { OpId } from './op-id.js';
 import type { ResolvedOrchestratorOptions } from './options.js';
+import type { SettleAnswer } from './ports.js';
 import { isTerminal } from './states.js';
 
 /** A caller of this instance that waits for an operation. */
@@ -31,6 +33,7 @@ export interface RunsHere {
  */
 export class Waits {
   readonly #options: ResolvedOrchestratorOptions;
+  readonly #events: OrchestratorEvents;
   readonly #runsHere: RunsHere;
   readonly #waiters = new Map<OpId, Set<Waiter>>();
   readonly #wanted = new Set<OpId>();
@@ -39,8 +42,9 @@ export class Waits {
   #unhear: (() => void) | undefined;
   readonly #stopped = new AbortController();
 
-  constructor(options: ResolvedOrchestratorOptions, runsHere: RunsHere) {
+  constructor(options: ResolvedOrchestratorOptions, events: OrchestratorEvents, runsHere: RunsHere) {
     this.#options = options;
+    this.#events = events;
     this.#runsHere = runsHere;
   }
 
@@ -103,9 +107,18 @@ export class Waits {
     };
   }
 
-  /** Passes the current operation to its waiters. */
-  tell(operation: Operation): void {
-    for (const waiter of [...(this.#waiters.get(operation.opId) ?? [])]) waiter.tell(operation);
+  /**
+   * Passes an ended operation to its waiters. If this instance ended it, emits `ended` and notifies the instances that wait
+   * for it. Does nothing for an operation that has not ended.
+   */
+  announceEnd(answer: SettleAnswer): void {
+    const { operation } = answer;
+    if (!operation || !isTerminal(operation.state)) return;
+    if (answer.kind === 'settled') {
+      this.#events.emit('ended', { operation });
+      if (answer.waited) this.#options.store.notices.tell(operation.opId);
+    }
+    this.#tell(operation);
   }
 
   /** Reads an operation now if it has waiters. */
@@ -126,6 +139,10 @@ export class Waits {
     this.#unhear?.();
     this.#cancelTimer?.();
     for (const waiters of this.#waiters.values()) for (const { end } of [...waiters]) end();
+  }
+
+  #tell(operation: Operation): void {
+    for (const waiter of [...(this.#waiters.get(operation.opId) ?? [])]) waiter.tell(operation);
   }
 
   #later(): CancelTimer {
@@ -153,7 +170,7 @@ export class Waits {
         .flatMap((opId) => [...(this.#waiters.get(opId) ?? [])])
         .reduce((latest, waiter) => Math.max(latest, waiter.untilMs), now + WATCH_MIN_MS);
       try {
-        for (const operation of await store.views.watch(opIds, untilMs - now)) this.tell(operation);
+        for (const operation of await store.views.watch(opIds, untilMs - now)) this.#tell(operation);
       } catch (error) {
         logger.debug({ reason: String(error) }, 'Awaited operations not read, will retry');
       }
