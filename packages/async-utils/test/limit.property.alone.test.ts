@@ -116,10 +116,10 @@ class Scenario {
     this.#taken = activeCount;
   }
 
-  /** Order: nobody of a larger priority waits, and nobody of the same priority has waited longer. */
+  /** Checks that no task of a larger priority waits, and none of the same priority has waited longer. */
   #leaveQueue(task: Task, started: boolean): void {
     if (started) {
-      // Whatever the limit was when others started: nobody leaves the queue while too many run.
+      // No task leaves the queue while too many run, even if the limit was lowered after they started.
       if (this.#limit.activeCount > this.#allowed) throw new Error(`task ${task.submitted} came too early`);
       const [first] = this.#waiting[task.priority] ?? [];
       if (first !== task) throw new Error(`task ${task.submitted} overtook task ${first?.submitted}`);

@@ -19,7 +19,7 @@ export interface AsyncMethodDecorator {
   ): void;
 }
 
-/** The same, for classes too. */
+/** A decorator for such methods and for classes. */
 export interface AsyncClassOrMethodDecorator extends AsyncMethodDecorator {
   // ClassDecoratorContext and constructor types exclude classes whose constructor is not public.
   (target: { readonly prototype: object }, context?: { readonly kind: 'class' }): void;

@@ -165,7 +165,7 @@ function requestHooks(config: AsyncUtilsConfig, context: ExecutionContext): Asyn
 
 /** One run of an interceptor. */
 interface Run {
-  /** Aborts when the caller's signal does, or when nobody is subscribed to the response any more. */
+  /** Aborts when the caller's signal does, or when the response is unsubscribed. */
   readonly signal: AbortSignal;
   readonly subscriber: Subscriber<unknown>;
   /** Runs the handler once and passes its values to `sink`. Settles when its stream ends. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { times } from '../leftovers.js';
 import { Counter } from './counter.js';
 
-/** What ConcurrencyLimit promises. This file is compiled by the rules of each decorator system. */
+/** Tests of ConcurrencyLimit. This file is compiled by the rules of each decorator system. */
 export function limitSuite(system: string): void {
   describe(`${system} ConcurrencyLimit on a method`, limiting);
   describe(`${system} ConcurrencyLimit on a class`, sharing);
