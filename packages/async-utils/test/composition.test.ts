@@ -21,9 +21,8 @@ describe('composition', () => {
 
   it('async-utils EC-6: a retrying task keeps its one slot; a limit lowered meanwhile leaves running ones theirs', async () => {
     const limit = pLimit(2);
-    const retrying = limit(() =>
-      retry(({ attempt }) => (attempt < 3 ? Promise.reject(new Error('busy')) : 'retried')),
-    );
+    const fail = throwing(new Error('busy'));
+    const retrying = limit(() => retry(({ attempt }) => (attempt < 3 ? fail() : 'retried')));
     const other = limit(() => wait(1000, { value: 'other' }));
     const queued = limit(() => 'queued');
     await vi.advanceTimersByTimeAsync(50);
@@ -106,6 +105,7 @@ describe('onAbort', () => {
 });
 
 describe('a signal everywhere', () => {
+  const never = () => new Promise<never>(() => {});
   const callsOf = (signal: AbortSignal, fn: () => unknown): [string, () => Promise<unknown>][] => [
     ['retry', () => retry(fn, { signal })],
     ['limit.run', () => pLimit(1).run(fn, { signal })],
@@ -118,6 +118,23 @@ describe('a signal everywhere', () => {
     ['waitUntil', () => waitUntil(fn, { signal })],
     ['waitFor', () => waitFor(2, 10, fn, { signal })],
   ];
+
+  it.each<[string, (signal: AbortSignal) => Promise<unknown>]>([
+    ['wait', (signal) => wait(1000, { signal })],
+    ['an endless wait', (signal) => wait(Number.POSITIVE_INFINITY, { signal })],
+    ['waitUntil between checks', (signal) => waitUntil(() => false, { timeoutMs: 1e6, signal })],
+    ['waitUntil in a check', (signal) => waitUntil(never, { timeoutMs: 1e6, signal })],
+    ['waitFor in a callback', (signal) => waitFor(2, 10, never, { signal })],
+    ['waitFor in a pause', (signal) => waitFor(2, 1000, () => 1, { signal })],
+    ['timeout in its cleanup', (signal) => timeout(never, { ms: 1, cleanup: never, signal })],
+  ])('async-utils FR-012, async-utils FR-028: an abort ends %s at once', async (_, call) => {
+    const controller = new AbortController();
+    const result = outcome(call(controller.signal));
+    await vi.advanceTimersByTimeAsync(120);
+    controller.abort('enough');
+    expect((await result).error).toMatchObject({ name: 'AbortError', cause: 'enough' });
+    expectNothingLeft(controller.signal);
+  });
 
   const aborted = { name: 'AbortError', code: 'ABORTED', cause: 'too late' };
   const slip = { name: 'TypeError', message: 'signal must be an AbortSignal, got [object AbortController]' };
@@ -144,9 +161,7 @@ describe('a signal everywhere', () => {
     async (_, at, failed, attempts) => {
       const controller = new AbortController();
       const seen = vi.fn(({ attempt }: { attempt: number }) =>
-        attempt <= failed
-          ? wait(100).then(() => Promise.reject(new Error('busy')))
-          : new Promise<never>(() => {}),
+        attempt <= failed ? wait(100).then(() => Promise.reject(new Error('busy'))) : never(),
       );
       const onError = vi.fn();
       const result = outcome(retry(seen, { signal: controller.signal, onError }));

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import theirLimit, { limitFunction as theirLimitFunction } from 'p-limit';
 import { describe, expect, it, vi } from 'vitest';
 import { limitFunction, pLimit, wait } from '../src/index.js';
-import { outcome, useFakeTime } from './leftovers.js';
+import { outcome, throwing, useFakeTime } from './leftovers.js';
 
 useFakeTime();
 
@@ -63,14 +63,8 @@ describe.each([
 
     it('a failure, sync or async, reaches its caller alone and frees the slot', async () => {
       const limit = make(1);
-      const failures = [
-        outcome(
-          limit(() => {
-            throw new Error('sync');
-          }),
-        ),
-        outcome(limit(async () => Promise.reject(new Error('async')))),
-      ];
+      const async = () => Promise.reject(new Error('async'));
+      const failures = [outcome(limit(throwing(new Error('sync')))), outcome(limit(async))];
       const good = limit(() => 'good');
       expect(await Promise.all(failures)).toMatchObject([
         { error: { message: 'sync' } },
@@ -174,15 +168,13 @@ describe.each([
     it('limitFunction wraps one function, with clearQueue', async () => {
       let running = 0;
       let most = 0;
-      const limited = wrap(
-        async (value: number) => {
-          most = Math.max(most, ++running);
-          await later(10);
-          running--;
-          return value * 2;
-        },
-        { concurrency: 2 },
-      );
+      const double = async (value: number) => {
+        most = Math.max(most, ++running);
+        await later(10);
+        running--;
+        return value * 2;
+      };
+      const limited = wrap(double, { concurrency: 2 });
       const results = [1, 2, 3].map((value) => limited(value));
       const dropped = vi.fn();
       limited(4).then(dropped, dropped);

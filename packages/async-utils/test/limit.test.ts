@@ -41,9 +41,7 @@ describe('slots', () => {
   it('a newcomer never overtakes an accepted task, not even in the tick in which a slot is handed over', async () => {
     const limit = pLimit(1);
     const order: string[] = [];
-    const first = limit(async () => {
-      order.push('first');
-    });
+    const first = limit(() => order.push('first'));
     const accepted = limit(() => order.push('accepted'));
     first.then(() => limit(() => order.push('newcomer')));
     await first;
@@ -69,14 +67,13 @@ describe('slots', () => {
   });
 
   it('hooks hear of every task', async () => {
-    const onSuccess = vi.fn();
-    const onError = vi.fn();
-    const limit = pLimit({ concurrency: 1, onSuccess, onError });
+    const hooks = { onSuccess: vi.fn(), onError: vi.fn() };
+    const limit = pLimit({ concurrency: 1, ...hooks });
     const error = new Error('x');
     const all = [limit(() => wait(5)), limit(() => Promise.reject(error))];
     await outcomeAfter(Promise.allSettled(all));
-    expect(onSuccess.mock.calls).toEqual([[{ attempts: 1, durationMs: 5 }]]);
-    expect(onError.mock.calls).toEqual([[{ error, attempts: 1, durationMs: 0 }]]);
+    expect(hooks.onSuccess.mock.calls).toEqual([[{ attempts: 1, durationMs: 5 }]]);
+    expect(hooks.onError.mock.calls).toEqual([[{ error, attempts: 1, durationMs: 0 }]]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { AbortError, TimeoutError, wait, waitFor, waitUntil } from '../src/index.js';
+import { TimeoutError, wait, waitFor, waitUntil } from '../src/index.js';
 import { expectNothingLeft, outcome, outcomeAfter, throwing, useFakeTime } from './leftovers.js';
 
 useFakeTime();
@@ -25,18 +25,6 @@ describe('wait', () => {
     expect(order).toEqual(['sync', 'wait']);
     expectNothingLeft();
   });
-
-  it.each([1000, Number.POSITIVE_INFINITY])(
-    'async-utils FR-028: the signal ends %i ms at once',
-    async (ms) => {
-      const controller = new AbortController();
-      const result = outcome(wait(ms, { signal: controller.signal }));
-      await vi.advanceTimersByTimeAsync(ms === 1000 ? 10 : 2 ** 33);
-      controller.abort('enough');
-      expect((await result).error).toMatchObject({ name: 'AbortError', cause: 'enough' });
-      expectNothingLeft(controller.signal);
-    },
-  );
 
   it('async-utils FR-029: resolves with its value, and leaves no listener', async () => {
     const { signal } = new AbortController();
@@ -104,17 +92,6 @@ describe('waitUntil', () => {
       expect(await outcomeAfter(waitUntil(condition, { timeoutMs: 1000 }), 50)).toEqual({ error });
     expectNothingLeft();
   });
-
-  it('async-utils FR-012: the signal ends it at once', async () => {
-    const controller = new AbortController();
-    const condition = vi.fn(() => false);
-    const result = outcome(waitUntil(condition, { timeoutMs: 1000, signal: controller.signal }));
-    await vi.advanceTimersByTimeAsync(120);
-    controller.abort();
-    expect((await result).error).toBeInstanceOf(AbortError);
-    expect(condition).toHaveBeenCalledTimes(3);
-    expectNothingLeft(controller.signal);
-  });
 });
 
 describe('waitFor', () => {
@@ -142,19 +119,4 @@ describe('waitFor', () => {
     expect(callback).toHaveBeenCalledOnce();
     expectNothingLeft();
   });
-
-  it.each([5, 15])(
-    'async-utils FR-012: the signal ends it in a callback and in a pause: %i ms',
-    async (at) => {
-      const controller = new AbortController();
-      const callback = vi.fn(() => wait(10));
-      const result = outcome(waitFor(3, 10, callback, { signal: controller.signal }));
-      await vi.advanceTimersByTimeAsync(at);
-      controller.abort();
-      expect((await result).error).toBeInstanceOf(AbortError);
-      expect(callback).toHaveBeenCalledOnce();
-      await vi.runAllTimersAsync();
-      expectNothingLeft(controller.signal);
-    },
-  );
 });
