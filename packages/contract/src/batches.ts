@@ -140,7 +140,6 @@ export const BATCH_ROUTES = defineRoutes(
       summary: 'Start a batch',
       description:
         'Starts a run of a DAG with all its tasks, in one transaction. Safe to repeat: a business key has one batch, and a repeat returns it.',
-      role: 'operate',
       headers: { traceparent: 'W3C trace context, passed on to the tasks.' },
       body: StartBatchRequest,
       ok: {
@@ -153,7 +152,6 @@ export const BATCH_ROUTES = defineRoutes(
       summary: 'List batches',
       description:
         'Newest first, without their payloads. A key that belongs to a tenant lists that tenant only.',
-      role: 'read',
       query: z.strictObject({
         dag: storableText(100).optional(),
         bizKey: storableText(500).optional(),
@@ -167,7 +165,6 @@ export const BATCH_ROUTES = defineRoutes(
       summary: 'Get a batch',
       description:
         'The batch, its tasks by status, the first thousand tasks, their dependencies, the critical path, and the estimated end.',
-      role: 'read',
       params,
       ok: BatchDetailsBody,
       fails: ['BATCH_NOT_FOUND'],
@@ -176,7 +173,6 @@ export const BATCH_ROUTES = defineRoutes(
       summary: 'Abort a batch',
       description:
         'Ends it now. Tasks that wait are cancelled. Tasks that run are aborted and their writes rolled back. A batch that has ended does not change. Safe to repeat.',
-      role: 'operate',
       audited: true,
       params,
       ok: BatchBody,
@@ -186,7 +182,6 @@ export const BATCH_ROUTES = defineRoutes(
       summary: 'Retry a batch',
       description:
         'Runs the failed and cancelled tasks again, and those skipped because of them. Returns the batch, RUNNING if there was anything to run. Safe to repeat.',
-      role: 'operate',
       audited: true,
       params,
       ok: BatchBody,
@@ -196,7 +191,6 @@ export const BATCH_ROUTES = defineRoutes(
       summary: 'List the tasks of a batch',
       description:
         'In the order of their ids, with their results. A page of large results is shorter than its limit.',
-      role: 'read',
       params,
       query: z.strictObject({ status: BatchTaskStatusName.optional(), ...paging }),
       ok: BatchTaskPage,
@@ -205,7 +199,6 @@ export const BATCH_ROUTES = defineRoutes(
     retryBatchTask: {
       summary: 'Retry a task of a batch',
       description: 'Runs one failed task again, and the tasks that did not run because of it.',
-      role: 'operate',
       audited: true,
       params: params.extend({ taskKey: TaskKeyParam }),
       ok: BatchBody,

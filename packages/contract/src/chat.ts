@@ -118,7 +118,6 @@ export const CHAT_ROUTES = defineRoutes(
     createChatSession: {
       summary: 'Create a session',
       description: `A conversation whose turns run one after the other. An existing session with this id is returned. ${STICKY}`,
-      role: 'operate',
       headers: { traceparent: 'W3C trace context, passed on to the turns of the session.' },
       body: CreateChatSessionRequest,
       ok: { 201: json('The session', ChatSessionBody) },
@@ -126,7 +125,6 @@ export const CHAT_ROUTES = defineRoutes(
     listChatSessions: {
       summary: 'List sessions',
       description: `Newest first. A key that belongs to a tenant lists that tenant only. ${STICKY}`,
-      role: 'read',
       query: z.strictObject({
         limit: z.coerce.number().int().min(1).max(SESSIONS_LISTED_MAX).default(SESSIONS_LISTED_MAX),
         tenant: tenantField,
@@ -136,7 +134,6 @@ export const CHAT_ROUTES = defineRoutes(
     getChatSession: {
       summary: 'Get a session',
       description: `Its messages in order, and the turns that run or wait. ${STICKY}`,
-      role: 'read',
       params: session,
       ok: ChatMessagesBody,
       fails: SESSION_FAILS,
@@ -144,7 +141,6 @@ export const CHAT_ROUTES = defineRoutes(
     queueChatMessage: {
       summary: 'Send a message',
       description: `Queues a message and its turn. Turns of one session run in order, those of different sessions at the same time. A refused message is not stored. ${STICKY}`,
-      role: 'operate',
       params: session,
       body: QueueChatMessageRequest,
       ok: { 201: json('The message is queued', ChatReceiptBody) },
@@ -159,7 +155,6 @@ export const CHAT_ROUTES = defineRoutes(
     getChatTaskStatus: {
       summary: 'Get the status of a turn',
       description: 'Kept for half an hour after the end of the turn by default.',
-      role: 'read',
       params: task,
       ok: ChatTaskBody,
       fails: TASK_FAILS,
@@ -167,7 +162,6 @@ export const CHAT_ROUTES = defineRoutes(
     getChatTaskResult: {
       summary: 'Get the text of a turn',
       description: 'The whole text of a completed turn.',
-      role: 'read',
       params: task,
       ok: ChatTaskResultBody,
       fails: [...TASK_FAILS, 'TASK_PENDING', 'TASK_CANCELLED', 'CHAT_STREAM_ERROR'],
@@ -177,7 +171,6 @@ export const CHAT_ROUTES = defineRoutes(
       description:
         'Server-sent events: start, token for each piece of the text, then done or error, after which the stream closes. ' +
         'The id of each event is its number; Last-Event-ID n resumes at n + 1.',
-      role: 'read',
       streams: true,
       headers: { 'Last-Event-ID': 'Number of the last event that the client received.' },
       params: task,
@@ -188,7 +181,6 @@ export const CHAT_ROUTES = defineRoutes(
       summary: 'Cancel a turn',
       description:
         'A turn that waits never starts. A turn that runs is aborted and its text is not stored. A turn that has ended does not change. Safe to repeat.',
-      role: 'operate',
       audited: true,
       params: task,
       ok: ChatTaskBody,

@@ -144,7 +144,6 @@ export const DAG_ROUTES = defineRoutes(
       summary: 'List DAGs',
       description:
         'By name, each in the version that new batches use. A page of DAGs with many tasks is shorter than its limit.',
-      role: 'read',
       tenancy: 'open',
       query: z.strictObject(paging),
       ok: DagPage,
@@ -163,7 +162,6 @@ export const DAG_ROUTES = defineRoutes(
     listSchedules: {
       summary: 'List schedules',
       description: 'By tenant and name. A key that belongs to a tenant lists that tenant only.',
-      role: 'read',
       tenancy: 'own',
       query: z.strictObject({
         dag: storableText(100).optional(),

@@ -84,7 +84,6 @@ export const DEAD_LETTER_ROUTES = defineRoutes(BULK, {
     summary: 'List dead letters',
     description:
       'Jobs that failed and will not be retried, newest first; or their number by signature. A key that belongs to a tenant lists that tenant only.',
-    role: 'read',
     query: z
       .strictObject({
         groupId: GroupRef.optional(),
@@ -112,7 +111,6 @@ export const DEAD_LETTER_ROUTES = defineRoutes(BULK, {
     audited: true,
     summary: 'Redrive dead letters',
     description: 'They run again with all retries. A group that has ended opens its next round.',
-    role: 'operate',
     body: DeadLetterSelection,
     ok: DeadLetterResponse,
     fails: ['GROUP_NOT_FOUND', 'COUNT_CHANGED'],
@@ -121,7 +119,6 @@ export const DEAD_LETTER_ROUTES = defineRoutes(BULK, {
     audited: true,
     summary: 'Purge dead letters',
     description: 'Deletes dead letters. Their jobs stay failed.',
-    role: 'operate',
     body: DeadLetterSelection,
     ok: DeadLetterResponse,
     fails: ['GROUP_NOT_FOUND', 'COUNT_CHANGED'],

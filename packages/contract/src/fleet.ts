@@ -160,7 +160,7 @@ export type AuditPage = z.infer<typeof AuditPage>;
 
 /** Routes of instances, their workers, the queues and the audit log. */
 export const FLEET_ROUTES = defineRoutes(
-  { tag: 'Fleet', role: 'read', tenancy: 'shared', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
+  { tag: 'Fleet', tenancy: 'shared', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
   {
     listInstances: {
       summary: 'List instances',

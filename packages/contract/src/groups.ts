@@ -214,7 +214,6 @@ export const GROUP_ROUTES = defineRoutes(BULK, {
       'The same definition is the same group and known job ids are not added again, so the request can be repeated after a lost response. ' +
       'A JSON body is checked completely before anything is stored. Lines are read while they arrive and may hold millions of jobs, each id once. ' +
       'GROUP_NOT_FOUND: the id is in the namespace of another tenant.',
-    role: 'operate',
     headers: { ...uploadHeaders, traceparent: 'W3C trace context, passed on to the jobs.' },
     query: z.strictObject({
       seal: z
@@ -232,7 +231,6 @@ export const GROUP_ROUTES = defineRoutes(BULK, {
   listGroups: {
     summary: 'List groups',
     description: 'Newest first. A key that belongs to a tenant lists that tenant only.',
-    role: 'read',
     query: z.strictObject({
       status: GroupStatusName.optional(),
       tenant: z.string().max(128).optional().describe("Only groups in this tenant's namespace."),
@@ -244,7 +242,6 @@ export const GROUP_ROUTES = defineRoutes(BULK, {
   getGroup: {
     summary: 'Get a group',
     description: 'Its definition, its times and its progress.',
-    role: 'read',
     params: groupParams,
     ok: GroupBody,
     fails: ['GROUP_NOT_FOUND'],
@@ -253,7 +250,6 @@ export const GROUP_ROUTES = defineRoutes(BULK, {
     audited: true,
     summary: 'Change, pause or resume a group',
     description: 'Applies at once, to queued jobs too. null removes a limit. Returns the changed group.',
-    role: 'operate',
     params: groupParams,
     body: GroupChangeRequest,
     ok: GroupBody,
@@ -264,7 +260,6 @@ export const GROUP_ROUTES = defineRoutes(BULK, {
     summary: 'Cancel a group',
     description:
       'Starts no further job of the group and aborts those that run. A group that has ended does not change. Safe to repeat.',
-    role: 'operate',
     params: groupParams,
     ok: GroupChangeResponse,
     fails: ['GROUP_NOT_FOUND'],
@@ -272,7 +267,6 @@ export const GROUP_ROUTES = defineRoutes(BULK, {
   getGroupResult: {
     summary: 'Get the result of a group',
     description: 'Counts, durations, failures by code, and the output of its aggregator.',
-    role: 'read',
     params: groupParams,
     query: z.strictObject({
       round: z.coerce.number().int().min(1).optional().describe('The round (the last one that ended).'),
@@ -284,7 +278,6 @@ export const GROUP_ROUTES = defineRoutes(BULK, {
     summary: 'Get the progress of a group over time',
     description:
       'Its counts over time. Only the newest 500 running groups are recorded; other groups have their start and the present.',
-    role: 'read',
     params: groupParams,
     ok: GroupProgressBody,
     fails: ['GROUP_NOT_FOUND'],
@@ -293,7 +286,6 @@ export const GROUP_ROUTES = defineRoutes(BULK, {
     summary: 'Seal a group',
     description:
       'The group accepts no more jobs and completes when every job is done, at once if it has none. Safe to repeat.',
-    role: 'operate',
     params: groupParams,
     body: SealRequest,
     ok: GroupChangeResponse,

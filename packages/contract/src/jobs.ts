@@ -134,7 +134,6 @@ export const JOB_ROUTES = defineRoutes(BULK, {
     description:
       'Known job ids are not added again. An unknown group is created, open, with the defaults. A JSON body is checked completely before any job is stored. ' +
       'GROUP_NOT_FOUND: the id is in the namespace of another tenant.',
-    role: 'operate',
     headers: uploadHeaders,
     params: groupParams,
     body: AddJobsRequest,
@@ -145,7 +144,6 @@ export const JOB_ROUTES = defineRoutes(BULK, {
   listJobs: {
     summary: 'List the jobs of a group',
     description: 'All jobs, or those with one status.',
-    role: 'read',
     params: groupParams,
     query: z.strictObject({ state: JobStatusName.optional(), ...bulkPaging }),
     ok: JobPage,
@@ -154,7 +152,6 @@ export const JOB_ROUTES = defineRoutes(BULK, {
   getJob: {
     summary: 'Get a job',
     description: 'Its present status, its last failed attempts, and its result if that is kept.',
-    role: 'read',
     params: jobParams,
     ok: JobDetailBody,
     fails: ['GROUP_NOT_FOUND', 'JOB_NOT_FOUND'],
@@ -162,7 +159,6 @@ export const JOB_ROUTES = defineRoutes(BULK, {
   explainJob: {
     summary: 'Explain why a job does not run',
     description: 'Everything that blocks it, how much work runs before it, and when it will run.',
-    role: 'read',
     params: jobParams,
     ok: ExplanationBody,
     fails: ['GROUP_NOT_FOUND', 'JOB_NOT_FOUND'],

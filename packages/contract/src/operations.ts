@@ -164,7 +164,6 @@ export const OPERATION_ROUTES = defineRoutes(
         'Completion at exactly the budget is answered 202. A failure of the work is 200 with status FAILED. ' +
         'The same idempotency key with the same body is the same operation: the work runs once. ' +
         'After STORE_UNAVAILABLE repeat the same key: the command may have been accepted.',
-      role: 'operate',
       headers: {
         'Idempotency-Key': 'Same as idemKey of the body; a different value is refused.',
         Prefer:
@@ -197,7 +196,6 @@ export const OPERATION_ROUTES = defineRoutes(
     listOperations: {
       summary: 'List operations',
       description: 'Newest first. A key that belongs to a tenant lists that tenant only.',
-      role: 'read',
       query: ListQuery,
       ok: OperationPage,
       fails: ['REQUEST_INVALID', 'ID_INVALID'],
@@ -205,7 +203,6 @@ export const OPERATION_ROUTES = defineRoutes(
     getOperationStatus: {
       summary: 'Get an operation',
       description: 'With wait it responds as soon as the operation has ended, at the latest after that time.',
-      role: 'read',
       params,
       query: StatusQuery,
       ok: {
@@ -219,7 +216,6 @@ export const OPERATION_ROUTES = defineRoutes(
       summary: 'Watch an operation',
       description:
         'Server-sent events: start (the operation now), change (each change), end (then the stream closes). data is the operation as JSON.',
-      role: 'read',
       streams: true,
       params,
       ok: { 200: eventStream(OperationEvent) },
@@ -229,7 +225,6 @@ export const OPERATION_ROUTES = defineRoutes(
       summary: 'Cancel an operation',
       description:
         'Ends the operation as FAILED with code CANCELLED and cancels its work. An operation that has ended does not change. Safe to repeat.',
-      role: 'operate',
       audited: true,
       params,
       ok: CancelResponse,

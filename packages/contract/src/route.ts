@@ -47,6 +47,7 @@ export interface RouteSpec {
   readonly description: string;
   /** Groups routes in the documentation. */
   readonly tag: string;
+  /** By default `read` for GET, else `operate`. */
   readonly role: Role;
   readonly tenancy: Tenancy;
   /** Changes existing work or settings: the request is recorded in the audit log first. */
@@ -76,8 +77,8 @@ export interface HttpRoute<Id extends string = RouteId> extends RouteSpec {
   readonly responses: Readonly<Record<number, HttpResponse>>;
 }
 
-type Specs<D> = { readonly [Id in RouteId]?: Omit<RouteSpec, keyof D> & Partial<RouteSpec> };
-type Completed = Pick<HttpRoute, 'id' | 'method' | 'path' | 'responses'>;
+type Specs<D> = { readonly [Id in RouteId]?: Omit<RouteSpec, keyof D | 'role'> & Partial<RouteSpec> };
+type Completed = Pick<HttpRoute, 'id' | 'method' | 'path' | 'role' | 'responses'>;
 
 /** Makes routes from their definitions. A definition overrides `shared`; its `fails` are added to the shared ones. */
 export function defineRoutes<const D extends Partial<RouteSpec>, const R extends Specs<D>>(
@@ -87,8 +88,9 @@ export function defineRoutes<const D extends Partial<RouteSpec>, const R extends
   const routes = Object.entries(specs as Record<string, Partial<RouteSpec>>).map(([name, own]) => {
     const id = name as RouteId;
     const [method, path] = PATHS[id];
+    const role: Role = method === 'GET' ? 'read' : 'operate';
     const fails = [...(shared.fails ?? []), ...(own.fails ?? [])];
-    const spec = { ...shared, ...own, fails } as RouteSpec;
+    const spec = { role, ...shared, ...own, fails } as RouteSpec;
     return [id, { ...spec, id, method, path, responses: responsesOf(spec) }];
   });
   return Object.fromEntries(routes);

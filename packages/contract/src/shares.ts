@@ -112,7 +112,6 @@ export const SHARE_ROUTES = defineRoutes(BULK, {
   getTenant: {
     summary: 'Get a fairness unit',
     description: 'Its weight, limits and queued work. A key that belongs to a tenant sees its own unit only.',
-    role: 'read',
     params: tenantParams,
     ok: TenantBody,
     fails: ['TENANT_NOT_FOUND'],
@@ -134,7 +133,6 @@ export const SHARE_ROUTES = defineRoutes(BULK, {
       'Shares beside fair shares. The shares of tenants are measured: the cost of jobs started in the last seconds, for the 1,000 busiest. ' +
       'The shares of groups are computed from those of their tenant, without groups that ended in these seconds. ' +
       'A key that belongs to a tenant sees its own only.',
-    role: 'read',
     query: z.strictObject({
       limit: bulkPaging.limit.describe('Maximum number of tenants, and of groups.'),
       tenantId: TenantRef.optional().describe('Only this fairness unit.'),
@@ -148,7 +146,6 @@ export const SHARE_ROUTES = defineRoutes(BULK, {
     description:
       'Every service that is configured or was called, now and in the past hour, and one group if groupId is set. ' +
       'GROUP_NOT_FOUND: also for a group that has ended.',
-    role: 'read',
     query: z.strictObject({
       groupId: GroupRef.optional().describe('Includes this group, while it has not ended.'),
       history: z.enum(['true', 'false']).default('true').describe('false: every history is empty.'),

@@ -127,7 +127,7 @@ export const WatchEvent = z.discriminatedUnion('type', [
 
 /** Routes of statistics and changes. */
 export const STATS_ROUTES = defineRoutes(
-  { tag: 'Fleet', role: 'read', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
+  { tag: 'Fleet', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
   {
     getStats: {
       summary: 'Get statistics of the last hours',

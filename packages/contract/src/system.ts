@@ -90,7 +90,7 @@ const ETAG = { ETag: 'Changes with the content, which changes with the version o
 
 /** Routes that need a key. */
 export const CALLER_ROUTES = defineRoutes(
-  { tag: 'System', role: 'read' },
+  { tag: 'System' },
   {
     getCaller: {
       summary: 'Get the caller',
