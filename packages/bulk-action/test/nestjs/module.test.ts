@@ -87,7 +87,7 @@ describe('bulk-action BA-17: options', () => {
   it('bulk-action BA-17: a redis that is no address ends the start', async () => {
     const redis = { url: 'redis://127.0.0.1:1', host: '127.0.0.1' };
     await expect(start({ imports: [BulkActionModule.register({ ...QUIET, redis })] })).rejects.toThrow(
-      refused('OPTION_INVALID', 'give one of url, host, nodes, client'),
+      refused('OPTION_INVALID', 'the only one of url, host, nodes and client'),
     );
   });
 
