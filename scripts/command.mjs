@@ -1,6 +1,7 @@
 // Plain Node: this runs before anything is installed.
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 /** The root of the repository. */
@@ -42,4 +43,19 @@ export async function runOrExit(command, args, options) {
   if (code === 0) return;
   process.stderr.write(output);
   process.exit(code);
+}
+
+/** The address that a server prints when it has started. @throws Error with its output if it prints none within a minute. */
+export async function addressOf({ stderr }) {
+  const late = setTimeout(() => stderr.destroy(), 60_000);
+  let output = '';
+  for await (const line of createInterface({ input: stderr })) {
+    output += `${line}\n`;
+    const url = /serves (http:\S+)/.exec(line)?.[1];
+    if (!url) continue;
+    clearTimeout(late);
+    stderr.resume();
+    return url;
+  }
+  throw new Error(`millrace start served nothing\n${output}`);
 }

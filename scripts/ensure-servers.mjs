@@ -15,7 +15,11 @@ export async function ensureServers() {
   if (isRootOnDebian && missing().length > 0) await installFromDebian(packagesOf(missing()));
   const names = missing();
   if (names.length === 0) return;
-  console.error(howToInstall(names));
+  console.error(
+    `The tests need real servers, curl and Chromium; missing: ${names.join(', ')}. Install them with:\n\n` +
+      `  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${packagesOf(names).join(' ')}\n\n` +
+      'or, on macOS: brew install redis postgresql, and brew install --cask chromium. Then run the command again.',
+  );
   process.exit(1);
 }
 
@@ -23,12 +27,6 @@ const missing = () =>
   Object.entries(findServerBinaries()).flatMap(([name, path]) => (path === undefined ? [name] : []));
 
 const packagesOf = (names) => [...new Set(names.map((name) => DEBIAN_PACKAGES[name]))];
-
-/** The text for a machine without these programs: their names and the command that installs them. */
-export const howToInstall = (names) =>
-  `The tests need real servers, curl and Chromium; missing: ${names.join(', ')}. Install them with:\n\n` +
-  `  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${packagesOf(names).join(' ')}\n\n` +
-  'or, on macOS: brew install redis postgresql, and brew install --cask chromium. Then run the command again.';
 
 async function installFromDebian(packages) {
   console.log(`Installing system packages: ${packages.join(' ')} …`);

@@ -3,10 +3,9 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { build } from './build.mjs';
-import { root } from './command.mjs';
+import { addressOf, root } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 import { ensureServers } from './ensure-servers.mjs';
 
@@ -19,16 +18,11 @@ const WARM_UP_MS = 75_000;
 const DRAWN_MS = 2_500;
 const DEMO = { seconds: 180, whaleJobs: 20_000, tenants: 6 };
 
-/** Starts a server on a free port and returns its address. */
+/** Starts a server on a free port. */
 async function startServer(folder) {
-  const cli = join(root, 'apps/server/dist/cli/millrace.js');
-  const args = [cli, 'start', '--port', '0', '--data-dir', folder];
+  const args = [join(root, 'apps/server/bin/millrace.js'), 'start', '--port', '0', '--data-dir', folder];
   const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
-  for await (const line of createInterface({ input: child.stderr })) {
-    const [, url] = /serves (\S+)/.exec(line) ?? [];
-    if (url) return { url, stop: () => child.kill('SIGKILL') };
-  }
-  throw new Error('The server did not start');
+  return { url: await addressOf(child), stop: () => child.kill('SIGKILL') };
 }
 
 /** The paths of the views, by the name of the picture. */

@@ -5,10 +5,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { EXPECTED } from '../examples/test/expected-output.mjs';
 import { build } from './build.mjs';
-import { root, run, runOrExit } from './command.mjs';
+import { addressOf, root, run, runOrExit } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 import { ensureServers } from './ensure-servers.mjs';
 import { makePgliteTemplate } from './make-pglite-template.mjs';
@@ -21,7 +20,6 @@ const RUNTIMES = {
 };
 const CLI = join(root, 'apps/server/bin/millrace.js');
 const WORK = ['--jobs', '500', '--operations', '50'];
-const START_MS = 60_000;
 
 /** Runs an example and returns what is wrong, or undefined. */
 async function exampleProblem([command, ...args], name) {
@@ -53,21 +51,6 @@ async function serverProblem([command, ...args]) {
     } catch {} // It has ended.
     await closed;
   }
-}
-
-/** The address that a starting server prints. */
-async function addressOf({ stderr }) {
-  const late = setTimeout(() => stderr.destroy(), START_MS);
-  let output = '';
-  for await (const line of createInterface({ input: stderr })) {
-    output += `${line}\n`;
-    const url = /serves (http:\S+)/.exec(line)?.[1];
-    if (!url) continue;
-    clearTimeout(late);
-    stderr.resume();
-    return url;
-  }
-  throw new Error(`millrace start served nothing\n${output}`);
 }
 
 await Promise.all([ensurePackages(), ensureServers()]);

@@ -21,26 +21,23 @@ export function parseSource(path, text) {
   const parsed = parseSync(path, text);
   const { errors, module } = parsed;
   if (errors.length > 0) throw new Error(`${path}: ${errors[0].message}`);
+  const importOf = ({ start, end }, at, isTypeOnly = false) => ({
+    from: text.slice(start + 1, end - 1),
+    at,
+    isTypeOnly,
+  });
+  const areTypes = (entries) => entries.length > 0 && entries.every(({ isType }) => isType);
   const imports = [
-    ...module.staticImports.map((entry) => ({
-      from: entry.moduleRequest.value,
-      at: entry.start,
-      isTypeOnly: entry.entries.length > 0 && entry.entries.every(({ isType }) => isType),
-    })),
-    ...module.staticExports.flatMap((statement) =>
-      statement.entries
-        .filter((entry) => entry.moduleRequest)
-        .map((entry) => ({
-          from: entry.moduleRequest.value,
-          at: statement.start,
-          isTypeOnly: entry.isType,
-        })),
+    ...module.staticImports.map((one) => importOf(one.moduleRequest, one.start, areTypes(one.entries))),
+    ...module.staticExports.flatMap(({ start, entries }) =>
+      entries.flatMap(({ moduleRequest, isType }) =>
+        moduleRequest ? [importOf(moduleRequest, start, isType)] : [],
+      ),
     ),
-    ...module.dynamicImports.map((entry) => ({
-      from: text.slice(entry.moduleRequest.start + 1, entry.moduleRequest.end - 1),
-      at: entry.start,
-      isTypeOnly: false,
-    })),
+    // The name of some dynamic imports is computed.
+    ...module.dynamicImports
+      .filter(({ moduleRequest }) => /['"]/.test(text[moduleRequest.start]))
+      .map(({ moduleRequest, start }) => importOf(moduleRequest, start)),
   ];
   return {
     path,

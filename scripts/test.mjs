@@ -72,6 +72,7 @@ const staticChecks = () =>
     step('imports', script('check-imports.mjs')),
     step('public documentation', script('check-tsdoc.mjs')),
     step('requirements', script('check-requirements.mjs')),
+    step('documents', script('check-documents.mjs')),
     step('unused code', check(tool('knip'), ['--no-progress'])),
   ]);
 

@@ -1,124 +1,64 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { guaranteeProblems, linkProblems } from '../check-documents.mjs';
 import { root } from '../command.mjs';
 import { ERROR_CODES, makeErrorCodes, readRegistries } from '../error-codes.mjs';
-import { markdownFiles } from '../markdown-snippets.mjs';
 import { makeReference, REFERENCE } from '../reference.mjs';
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
-describe('links', () => {
-  const documents = markdownFiles();
-  const withoutBlocks = (path: string) => read(path).replace(/^```[\s\S]*?^```$/gm, '');
-  const targetsIn = (path: string) => {
-    const text = withoutBlocks(path).replace(/`[^`\n]*`/g, '');
-    return [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+it('reports links that lead nowhere', () => {
+  expect(linkProblems('README.md', 'docs/operations.md')).toEqual([]);
+  expect(linkProblems('README.md', 'docs/nowhere.md')).toEqual(['README.md: docs/nowhere.md does not exist']);
+  expect(linkProblems('docs/cli.md', '#no-such-heading')).toEqual([
+    expect.stringContaining('has no heading'),
+  ]);
+  expect(linkProblems('README.md', '../elsewhere.md')).toEqual([expect.stringContaining('leads out')]);
+});
+
+it('reports guarantees without a proof that exists', () => {
+  const test = '[documents.test.ts](../scripts/test/documents.test.ts)';
+  const chaos = '[chaos.slow.test.ts](../chaos/test/chaos.slow.test.ts) "every invariant holds"';
+  const problems = (proof: string) => guaranteeProblems(`| It holds | ${proof} |\n`, new Set(['disk-full']));
+  for (const proof of [`${test} "reports links"`, `${chaos}: \`disk-full\``, 'the same process'])
+    expect(problems(proof)).toEqual([]);
+  for (const proof of ['certainly', test, chaos, `${test} "reports luck"`, '`disk-empty`'])
+    expect(problems(proof)).toHaveLength(1);
+});
+
+it('the README shows benchmarks as they were measured', () => {
+  /** The rows below a head, with some of their cells. An empty first cell repeats the one above it. */
+  const rowsBelow = (path: string, head: string, columns: readonly number[]) => {
+    let work = '';
+    return [...read(path).matchAll(new RegExp(`^\\| ${head}.*\\n((?:\\|.*\\n)+)`, 'gm'))]
+      .flatMap(([, rows = '']) => rows.trimEnd().split('\n').slice(1))
+      .map((row) => {
+        const cells = row.split(/(?<!\\)\|/).map((cell) => cell.trim());
+        work = cells[1] || work;
+        return [work, ...columns.map((column) => cells[column])].join(' | ');
+      });
   };
-  const isExternal = (target: string) => /^[a-z]+:/i.test(target);
-
-  /** The anchors of a document, as GitHub makes them of headings. */
-  const anchorsIn = (path: string) =>
-    [...withoutBlocks(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-      heading
-        .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-        .trim()
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-        .replace(/\s/g, '-'),
-    );
-
-  function problemOf(path: string, target: string): string | undefined {
-    if (isExternal(target)) return undefined;
-    const [place = '', anchor] = target.split('#');
-    const file = place === '' ? path : normalize(join(dirname(path), place));
-    if (file.startsWith('..')) return `${target} leads out of the repository`;
-    if (!existsSync(join(root, file))) return `${file} does not exist`;
-    if (anchor === undefined || statSync(join(root, file)).isDirectory() || !file.endsWith('.md'))
-      return undefined;
-    return anchorsIn(file).includes(anchor) ? undefined : `${file} has no heading #${anchor}`;
-  }
-
-  it.each(documents)('of %s have a target', (path) => {
-    expect(targetsIn(path).flatMap((target) => problemOf(path, target) ?? [])).toEqual([]);
-  });
-
-  it('lead from the README to every document', () => {
-    const reached = new Set(['README.md']);
-    for (const path of reached)
-      for (const target of targetsIn(path).filter((link) => !isExternal(link))) {
-        const file = normalize(join(dirname(path), target.replace(/#.*/, ''))).replace(/\/$/, '');
-        for (const page of [file, `${file}/README.md`]) if (documents.includes(page)) reached.add(page);
-      }
-    const own = documents.filter((path) => !path.startsWith('docs/adr/'));
-    expect(own.filter((path) => !reached.has(path))).toEqual([]);
-  });
-
-  it('without a target are reported', () => {
-    expect(problemOf('README.md', 'docs/nowhere.md')).toBe('docs/nowhere.md does not exist');
-    expect(problemOf('README.md', '#no-such-heading')).toContain('has no heading');
-    expect(problemOf('README.md', '../elsewhere.md')).toContain('leads out');
-  });
+  const shown = rowsBelow('README.md', 'work \\| beside', [2, 3, 4]);
+  expect(shown.length).toBeGreaterThan(5);
+  const measured = rowsBelow('docs/benchmarks.md', 'work \\| ours', [3, 5, 9]);
+  expect(measured).toEqual(expect.arrayContaining(shown));
 });
 
-describe('the benchmarks in the README', () => {
-  /** The rows of all tables whose heads begin with these names. An empty first cell repeats the one above it. */
-  function rowsBelow(path: string, ...heads: string[]) {
-    const found: Record<string, string>[] = [];
-    let head: string[] | undefined;
-    let before = '';
-    for (const line of read(path).split('\n')) {
-      const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
-      const [first = '', ...rest] = cells.slice(1, -1);
-      if (!line.startsWith('|')) head = undefined;
-      else if (heads.every((name, at) => cells[at + 1] === name)) head = cells.slice(1, -1);
-      else if (head && !line.startsWith('|---')) {
-        before = first || before;
-        found.push(Object.fromEntries(head.map((name, at) => [name, [before, ...rest][at] ?? ''])));
-      }
-    }
-    return found;
-  }
-
-  it('are the measured ones', () => {
-    const text = ({ work, peer, ratio, bar }: Record<string, string>) =>
-      `${work}, beside ${peer}: ${ratio}, bar ${bar}`;
-    const measured = rowsBelow('docs/benchmarks.md', 'work', 'ours').map(text);
-    const shown = rowsBelow('README.md', 'work', 'beside', 'ratio', 'bar').map((row) =>
-      text({ ...row, peer: row.beside ?? '' }),
-    );
-    expect(shown.length).toBeGreaterThan(5);
-    expect(measured).toEqual(expect.arrayContaining(shown));
-  });
-});
-
-describe('docs/errors.md', async () => {
+it('docs/errors.md and the contract have the codes of the registries', async () => {
   const registries = await readRegistries('src/errors.ts');
-  const registered = registries.flatMap(({ owner, specs }) =>
-    Object.entries(specs).map(([code, { status, retryable }]) => ({ code, owner, status, retryable })),
-  );
-
-  it('lists the codes of the registries with their status and whether to retry', () => {
-    const row = /^\| `(\w+)` \| ([\w-]+) \| (\d+) \| (yes|no) \| \S.*\|$/gm;
-    const documented = [...read('docs/errors.md').matchAll(row)].map(([, ...cells]) => cells.join(' '));
-    const expected = registered.map(({ code, owner, status, retryable }) =>
+  const rows = registries.flatMap(({ owner, specs }) =>
+    Object.entries(specs).map(([code, { status, retryable }]) =>
       [code, owner, status, retryable ? 'yes' : 'no'].join(' '),
-    );
-    expect(expected.length).toBeGreaterThan(5);
-    expect(documented.sort()).toEqual(expected.sort());
-  });
-
-  it('has one status for a code of two packages', () => {
-    const answers = new Set(
-      registered.map(({ code, status, retryable }) => `${code} ${status} ${retryable}`),
-    );
-    expect(answers.size).toBe(new Set(registered.map(({ code }) => code)).size);
-  });
-
-  it('agrees with the statuses and messages of the contract', () => {
-    const generated = makeErrorCodes(registries);
-    expect(generated, '`npm run docs` writes it').toBe(readFileSync(ERROR_CODES, 'utf8'));
-  });
+    ),
+  );
+  const row = /^\| `(\w+)` \| ([\w-]+) \| (\d+) \| (yes|no) \| \S.*\|$/gm;
+  const documented = [...read('docs/errors.md').matchAll(row)].map(([, ...cells]) => cells.join(' '));
+  expect(documented.sort()).toEqual(rows.sort());
+  // A code of two packages has one status.
+  const meanings = new Set(rows.map((each) => each.replace(/ \S+/, '')));
+  expect(meanings.size).toBe(new Set(rows.map((each) => each.split(' ')[0])).size);
+  expect(makeErrorCodes(registries), '`npm run docs` writes it').toBe(readFileSync(ERROR_CODES, 'utf8'));
 });
 
 it('docs/reference.md has every option with its default and its comment', async () => {

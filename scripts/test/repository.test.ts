@@ -9,9 +9,15 @@ import { manifestOf, REPOSITORY, workspaces } from '../pack-packages.mjs';
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
 it.each([...workspaces, 'bench', 'chaos', 'fixtures/nest10'])(
-  '%s names its place in the repository',
+  '%s has a complete manifest that names its place in the repository',
   (folder) => {
-    expect(manifestOf(folder)).toMatchObject({
+    const manifest = manifestOf(folder);
+    const isScoped = manifest.name.startsWith('@');
+    expect(manifest).toMatchObject({
+      description: expect.any(String),
+      license: 'MIT',
+      // npm publishes a scoped package as a private one by default.
+      ...(!manifest.private && isScoped && { publishConfig: { access: 'public' } }),
       homepage: `${REPOSITORY}/tree/main/${folder}#readme`,
       bugs: `${REPOSITORY}/issues`,
       // npm refuses to publish with provenance if this does not match.
