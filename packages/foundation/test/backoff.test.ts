@@ -9,13 +9,10 @@ const throwing = () => {
   throw new Error('broken');
 };
 
-it('doubles from the base to the maximum, whatever the attempt', () => {
+it('doubles from the base, or grows linearly by it, to the maximum, whatever the attempt', () => {
   const expected = [1_000, 2_000, 4_000, 256_000, 300_000, 300_000, 300_000];
   expect(delays({}, 1, 2, 3, 9, 10, 101, 1e9)).toEqual(expected);
   expect(delays({ baseMs: 0 }, 1, 50, 5_000)).toEqual([0, 0, 0]);
-});
-
-it('grows linearly by the base, and is constant if the base is the maximum', () => {
   expect(delays({ strategy: 'linear' }, 1, 2, 299, 301)).toEqual([1_000, 2_000, 299_000, 300_000]);
   expect(delays({ strategy: 'linear', maxMs: 1_000 }, 1, 2, 99)).toEqual([1_000, 1_000, 1_000]);
 });

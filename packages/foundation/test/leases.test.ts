@@ -1,115 +1,94 @@
 import { latch, ManualClock, recordingLogger } from '@millrace/testkit';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { HeldLeases, type HeldLeasesOptions } from '../src/index.js';
 
-interface Run {
-  readonly id: string;
-  readonly settling?: boolean;
-}
+const [a, b, settling] = [{ id: 'a' }, { id: 'b' }, { id: 'settling' }];
+type Lease = typeof a;
 
-/** Leases of 30 ms, extended every 10 ms, and a store whose answer a test sets. */
-function held(options: Partial<HeldLeasesOptions<string, Run>> = {}) {
+/** Leases of 30 ms, extended every 10 ms by a store that has lost none of them. */
+function held(options: Partial<HeldLeasesOptions<string, Lease>> = {}) {
   const clock = new ManualClock();
   const { log, lines } = recordingLogger();
-  const calls: string[] = [];
-  const lost: string[] = [];
-  const store = { extend: async (_: readonly Run[]): Promise<readonly Run[]> => [] };
-  const leases = new HeldLeases<string, Run>({
-    clock,
-    logger: log,
-    everyMs: 10,
-    leaseMs: 30,
-    keyOf: ({ id }) => id,
-    extend(runs) {
-      calls.push(runs.map(({ id }) => id).join());
-      return store.extend(runs);
-    },
-    onLost: ({ id }) => lost.push(id),
-    isSettling: ({ settling = false }) => settling,
-    ...options,
-  });
-  return { clock, lines, calls, lost, store, leases };
+  const extend = vi.fn(async (_: readonly Lease[]): Promise<readonly Lease[]> => []);
+  const onLost = vi.fn((_: Lease) => {});
+  const isSettling = (lease: Lease) => lease === settling;
+  const calls = { keyOf: ({ id }: Lease) => id, extend, onLost, isSettling };
+  const leases = new HeldLeases({ clock, logger: log, everyMs: 10, leaseMs: 30, ...calls, ...options });
+  return { clock, lines, extend, onLost, leases };
 }
-const away = () => Promise.reject(Object.assign(new Error('away'), { code: 'STORE_UNAVAILABLE' }));
-const [a, b, settling] = [{ id: 'a' }, { id: 'b' }, { id: 'settling', settling: true }];
+const failure = Object.assign(new Error('away'), { code: 'STORE_UNAVAILABLE' });
+const away = () => Promise.reject(failure);
 
 it('extends all leases in one call while any is held, and does nothing when idle', async () => {
-  const { clock, calls, leases } = held();
+  const { clock, extend, leases } = held();
   leases.hold(a);
   await clock.advance(5);
   leases.hold(b);
   await clock.advance(5);
-  expect([calls, leases.size, leases.get('b'), leases.all()]).toEqual([['a,b'], 2, b, [a, b]]);
-  let isIdle = false;
-  const idle = leases.idle().then(() => {
-    isIdle = true;
-  });
+  expect([extend.mock.calls, leases.size, leases.get('b'), leases.all()]).toEqual([[[[a, b]]], 2, b, [a, b]]);
+  const onIdle = vi.fn();
+  const idle = leases.idle().then(onIdle);
   expect([leases.release(a), leases.release(a)]).toEqual([true, false]);
   await clock.advance(10);
-  expect([calls, isIdle]).toEqual([['a,b', 'b'], false]);
+  expect([extend.mock.calls, onIdle.mock.calls]).toEqual([[[[a, b]], [[b]]], []]);
   leases.release(b);
   await Promise.all([idle, leases.idle(), leases.check()]);
-  expect([calls.length, clock.pendingTimers]).toEqual([2, 0]);
+  expect([extend.mock.calls.length, clock.pendingTimers]).toEqual([2, 0]);
 });
 
 it('reports a lease that the store has given away once, unless its end is being written', async () => {
-  const { clock, calls, lost, store, leases } = held();
-  for (const run of [a, settling, b]) leases.hold(run);
-  store.extend = async (runs) => runs.filter((run) => run !== b);
+  const { clock, extend, onLost, leases } = held();
+  for (const lease of [a, settling, b]) leases.hold(lease);
+  extend.mockImplementation(async (all) => all.filter((lease) => lease !== b));
   await leases.check();
   await clock.advance(10);
-  expect([lost, leases.size, calls]).toEqual([['a'], 3, ['a,settling,b', 'settling,b']]);
+  expect([onLost.mock.calls, leases.size]).toEqual([[[a]], 3]);
+  expect(extend.mock.calls).toEqual([[[a, settling, b]], [[settling, b]]]);
   // The same work comes back under a new lease.
   leases.hold({ id: 'a' });
   expect(leases.release(a)).toBe(false);
   await leases.check();
-  expect(lost).toEqual(['a', 'a']);
+  expect(onLost.mock.calls).toEqual([[a], [a]]);
 });
 
-it('reports all leases as lost when leaseMs have passed since an extension was sent that succeeded', async () => {
-  const { clock, lines, lost, store, leases } = held();
-  const answer = latch<readonly Run[]>('the store answers');
-  store.extend = () => answer.promise;
-  for (const run of [a, settling]) leases.hold(run);
+it('reports all leases as lost leaseMs after it sent the last extension that succeeded', async () => {
+  const { clock, lines, extend, onLost, leases } = held();
+  const answer = latch<readonly Lease[]>('the store answers');
+  extend.mockReturnValueOnce(answer.promise).mockImplementation(away);
+  for (const lease of [a, settling]) leases.hold(lease);
   // Sent at 10, answered at 25: the leases are certain until 40. The next failures come at 35 and 45.
   await clock.advance(25);
   answer.open([]);
-  store.extend = away;
   await clock.advance(10);
-  expect(lost).toEqual([]);
+  expect(onLost).not.toHaveBeenCalled();
   await clock.advance(10);
-  expect([lost, lines.length]).toEqual([['a'], 2]);
-  expect(lines[0]).toMatchObject({
-    fields: { leases: 2, code: 'STORE_UNAVAILABLE' },
-    message: 'Extending leases failed, will retry',
-  });
+  const fields = { leases: 2, code: 'STORE_UNAVAILABLE', err: failure };
+  const line = { level: 'warn', fields, message: 'Extending leases failed, will retry' };
+  expect([onLost.mock.calls, lines]).toEqual([[[a]], [line, line]]);
 });
 
-it('joins the extension in progress, keeps one timer, and reports no lease released meanwhile', async () => {
-  const { clock, calls, lost, store, leases } = held();
-  const answer = latch<readonly Run[]>('the store answers');
-  store.extend = () => answer.promise;
+it('joins the extension in progress, keeps one timer, and loses no lease released meanwhile', async () => {
+  const { clock, extend, onLost, leases } = held();
+  const answer = latch<readonly Lease[]>('the store answers');
+  extend.mockReturnValue(answer.promise);
   leases.hold(a);
   const checks = [leases.check(), leases.check()];
   leases.release(a);
   leases.hold(b);
   answer.open([a]);
   await Promise.all(checks);
-  expect([calls, lost, clock.pendingTimers]).toEqual([['a'], [], 1]);
+  expect([extend.mock.calls, onLost.mock.calls, clock.pendingTimers]).toEqual([[[[a]]], [], 1]);
   leases.stop();
   leases.hold(a);
   expect([clock.pendingTimers, leases.size]).toEqual([0, 2]);
 });
 
-it('extends on demand only if the pause is infinite, and leaves leases to the store without leaseMs', async () => {
-  const { clock, calls, lost, store, leases } = held({
-    everyMs: Number.POSITIVE_INFINITY,
-    leaseMs: undefined,
-  });
-  store.extend = away;
+it('extends on demand only if the pause is infinite, and loses nothing without leaseMs', async () => {
+  const { clock, extend, onLost, leases } = held({ everyMs: Infinity, leaseMs: undefined });
+  extend.mockImplementation(away);
   leases.hold(a);
   expect(clock.pendingTimers).toBe(0);
   await clock.advance(1_000);
   await leases.check();
-  expect([calls, lost]).toEqual([['a'], []]);
+  expect([extend.mock.calls, onLost.mock.calls]).toEqual([[[[a]]], []]);
 });
