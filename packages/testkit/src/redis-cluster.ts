@@ -112,10 +112,6 @@ export class RedisCluster implements AsyncDisposable {
     this.nodes = nodes;
   }
 
-  get urls(): readonly string[] {
-    return this.nodes.map(({ url }) => url);
-  }
-
   /**
    * The node that serves a key (text) or a slot (number), according to most nodes that answer.
    * @throws Error if no node answers, or none has served the slot for five seconds.

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -16,25 +16,15 @@ export function buildDist(): void {
   });
 }
 
-/** Starts a Node program and returns it with the first line that it prints, parsed. */
-export async function startProgram<T>(
-  program: string,
-  ...args: string[]
-): Promise<{ child: Child; said: T }> {
+/** Starts a Node program. Returns it with its first line of output and its ending: the exit code, or the signal. */
+export async function startProgram(program: string, ...args: string[]) {
   const child = spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'ignore'] });
   const ended = once(child, 'exit').then(([code, signal]) => (signal ?? code) as string | number);
-  const firstLine = once(createInterface(child.stdout), 'line') as Promise<[string]>;
-  const answer = await Promise.race([firstLine, ended]);
-  if (!Array.isArray(answer)) {
-    throw new Error(`${program} ${args} ended with ${answer} before it printed a line`);
-  }
-  return { child: { process: child, ended }, said: JSON.parse(answer[0]) as T };
-}
-
-export interface Child {
-  readonly process: ChildProcess;
-  /** Its exit code, or the signal that ended it. */
-  readonly ended: Promise<string | number>;
+  const tooEarly = ended.then((ending) => {
+    throw new Error(`${program} ${args} ended with ${ending} before it printed a line`);
+  });
+  const [line] = (await Promise.race([once(createInterface(child.stdout), 'line'), tooEarly])) as [string];
+  return { child, ended, line };
 }
 
 /** The processes that work in a folder: a server and its children. */

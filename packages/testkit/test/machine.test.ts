@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -11,17 +11,14 @@ afterAll(() => rmSync(root, { recursive: true }));
 function folderWith(name: string, ...programs: string[]): string {
   const folder = join(root, name);
   mkdirSync(folder);
-  for (const program of programs) {
-    writeFileSync(join(folder, program), '#!/bin/sh\n');
-    chmodSync(join(folder, program), 0o755);
-  }
+  for (const program of programs) writeFileSync(join(folder, program), '', { mode: 0o755 });
   return folder;
 }
 
 it('finds programs in the first folder, and postgres and initdb in the same one', () => {
   const half = folderWith('half', 'postgres', 'google-chrome');
-  const whole = folderWith('whole', 'postgres', 'initdb', 'redis-server');
-  chmodSync(join(whole, 'redis-server'), 0o644); // It cannot be run.
+  const whole = folderWith('whole', 'postgres', 'initdb');
+  writeFileSync(join(whole, 'redis-server'), 'It cannot be run.');
   expect(findServerBinaries([half, whole])).toEqual({
     'redis-server': undefined,
     postgres: join(whole, 'postgres'),
@@ -32,6 +29,5 @@ it('finds programs in the first folder, and postgres and initdb in the same one'
 });
 
 it('names the command that installs a missing program', () => {
-  expect(findBinary('initdb')).toMatch(/\/initdb$/);
   expect(() => findBinary('initdb', findServerBinaries([]))).toThrow('`apt-get install postgresql`');
 });

@@ -1,68 +1,50 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createOwnedFolder, sweepAbandonedFolders } from '../src/owned-folder.js';
-import { isProcessGone, listWithPs, readProcess, workingDirectory } from '../src/processes.js';
+import { isProcessGone, killTree, listWithPs, readProcess } from '../src/processes.js';
 
-describe('the process table', () => {
-  it('is the same from /proc and from ps', () => {
-    const own = readProcess(process.pid);
-    expect(own).toMatchObject({ pid: process.pid, parentPid: process.ppid });
-    const { parentPid, hasTerminal } = own ?? {};
-    const fromPs = listWithPs().find(({ pid }) => pid === process.pid);
-    expect(fromPs).toMatchObject({
-      parentPid,
-      hasTerminal,
-      startedAt: expect.stringMatching(/^[0-9a-z]+$/),
-    });
-    expect([workingDirectory(process.pid), isProcessGone(process.pid)]).toEqual([process.cwd(), false]);
-  });
-
-  it('counts a zombie as gone', async () => {
-    // The shell becomes a sleep, which does not collect the child.
-    const shell = spawn('/bin/sh', ['-c', 'true & echo $!; exec sleep 60'], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    const [pid] = (await once(shell.stdout, 'data')) as [Buffer];
-    await expect.poll(() => isProcessGone(Number(pid))).toBe(true);
-    shell.kill('SIGKILL');
-    await once(shell, 'exit');
+it('reads the same process table from /proc and from ps', () => {
+  const own = readProcess(process.pid);
+  expect(own).toMatchObject({ pid: process.pid, parentPid: process.ppid });
+  const fromPs = listWithPs().find(({ pid }) => pid === process.pid);
+  expect(fromPs).toMatchObject({
+    parentPid: process.ppid,
+    hasTerminal: own?.hasTerminal,
+    startedAt: expect.stringMatching(/^[0-9a-z]+$/),
   });
 });
 
-describe('an owned folder', () => {
-  let parent: string;
-  beforeEach(() => {
-    parent = mkdtempSync(join(tmpdir(), 'sweep-test-'));
-  });
-  afterEach(() => rmSync(parent, { recursive: true }));
+it('kills without a turn of the event loop, and counts a zombie as gone', async () => {
+  const child = spawn('sleep', ['60']);
+  const pid = child.pid as number;
+  killTree(pid);
+  // Node has not collected it yet.
+  expect([readProcess(pid)?.state, isProcessGone(pid)]).toEqual(['Z', true]);
+  await once(child, 'exit');
+});
 
-  /** A folder as another process would have left it; `change` replaces parts of our own folder's name. */
-  function leftBehind(change: { pid?: string; startedAt?: string; namespace?: string }): string {
-    const own = createOwnedFolder();
-    const [prefix, pid, startedAt, namespace, random] = basename(own.path).split('-');
-    own.remove();
-    const parts = { pid, startedAt, namespace, ...change };
-    const path = join(parent, [prefix, parts.pid, parts.startedAt, parts.namespace, random].join('-'));
+it('sweeps folders whose process has ended, but none of a live process, another container or another program', () => {
+  const parent = createOwnedFolder();
+  onTestFinished(parent.remove);
+  const [, pid, startedAt, namespace] = basename(parent.path).split('-');
+  const folder = (...name: unknown[]) => {
+    const path = join(parent.path, ['millrace', ...name].join('-'));
     mkdirSync(join(path, 'data'), { recursive: true });
-    writeFileSync(join(path, 'data', 'file'), 'left behind');
     return path;
-  }
-
-  it('is swept after its process ended, even if another process has that pid now', async () => {
-    const child = spawn('true');
-    await once(child, 'exit');
-    const paths = [leftBehind({ pid: String(child.pid) }), leftBehind({ startedAt: '1' })];
-    expect(sweepAbandonedFolders(parent).sort()).toEqual(paths.sort());
-    expect(paths.filter(existsSync)).toEqual([]);
-  });
-
-  it('is left alone if it belongs to a live process, another container or another program', () => {
-    const kept = [leftBehind({}), leftBehind({ pid: '0', namespace: 'zzz' }), join(parent, 'millrace-notes')];
-    mkdirSync(kept[2] as string);
-    expect([sweepAbandonedFolders(parent), kept.map(existsSync)]).toEqual([[], [true, true, true]]);
-  });
+  };
+  const kept = [
+    folder(pid, startedAt, namespace, 'abcdef'),
+    folder('0', startedAt, 'zzz', 'abcdef'),
+    folder('notes'),
+  ];
+  // The pid of the second one's owner belongs to another process now.
+  const abandoned = [
+    folder(spawnSync('true').pid, startedAt, namespace, 'abcdef'),
+    folder(pid, '1', namespace, 'abcdef'),
+  ];
+  expect(sweepAbandonedFolders(parent.path).sort()).toEqual(abandoned.sort());
+  expect([kept.map(existsSync), abandoned.filter(existsSync)]).toEqual([[true, true, true], []]);
 });

@@ -1,7 +1,7 @@
+import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { withPostgres, withRedis } from '../src/clients.js';
+import { beforeAll, expect, it } from 'vitest';
 import { sweepAbandonedFolders } from '../src/owned-folder.js';
 import { isProcessGone, listProcesses } from '../src/processes.js';
 import { until } from '../src/until.js';
@@ -23,38 +23,32 @@ const ENDINGS = [
   ['process.exit(3)', { has: one, does: 'exit', signal: undefined, seen: 3 }],
   ['an uncaught error', { has: one, does: 'throw', signal: undefined, seen: 1 }],
   ['reaching its end', { has: one, does: 'forget', signal: undefined, seen: 0 }],
-  ['a SIGTERM handler of its own', { has: one, does: 'own-handler', signal: 'SIGTERM', seen: 7 }],
+  ['a SIGTERM handler of its own', { has: one, does: 'stay-with-handler', signal: 'SIGTERM', seen: 7 }],
 ] as const;
 
-describe('a runner that ends by', () => {
-  it.concurrent.each(ENDINGS)('%s ends its servers', async (_, { has, does, signal, seen }) => {
-    const { child, said } = await startProgram<{ pids: number[]; dirs: string[] }>(
-      fixture('runner.mjs'),
-      does,
-      ...has,
-    );
-    if (signal) child.process.kill(signal);
-    expect(await child.ended).toBe(seen);
-    await until(() => said.pids.every(isProcessGone), { what: 'the servers to be gone' });
+it.concurrent.each(ENDINGS)(
+  'a runner that ends by %s ends its servers',
+  async (_, { has, does, signal, seen }) => {
+    const { child, ended, line } = await startProgram(fixture('runner.mjs'), does, ...has);
+    const { pids, dirs } = JSON.parse(line) as { pids: number[]; dirs: string[] };
+    if (signal) child.kill(signal);
+    expect(await ended).toBe(seen);
+    await until(() => pids.every(isProcessGone), { what: 'the servers to be gone' });
     // The next start of any process cleans up what the runner could not.
     if (seen === 'SIGKILL') sweepAbandonedFolders();
-    await until(() => said.dirs.flatMap(processesIn).length === 0, { what: 'their children to be gone' });
-    expect(said.dirs.map(dirname).filter(existsSync)).toEqual([]);
-  });
-});
+    await until(() => dirs.flatMap(processesIn).length === 0, { what: 'their children to be gone' });
+    expect(dirs.map(dirname).filter(existsSync)).toEqual([]);
+  },
+);
 
-describe('serve', () => {
-  it.each([
-    ['its stdin closes', (child: { stdin: { end(): void } | null }) => child.stdin?.end()],
-    ['it gets a signal', (child: { kill(signal: 'SIGTERM'): boolean }) => child.kill('SIGTERM')],
-  ])('prints working addresses and ends with its servers when %s', async (_, end) => {
-    const { child, said } = await startProgram<Record<string, string>>(serveProgram);
-    await withRedis(said.MILLRACE_TEST_REDIS_URL as string, (client) => client.ping());
-    await withPostgres(said.MILLRACE_TEST_POSTGRES_URL as string, (client) => client.query('SELECT 1'));
-    const family = listProcesses().filter(({ parentPid }) => parentPid === child.process.pid);
-    expect(family).toHaveLength(2);
-    end(child.process);
-    expect(await child.ended).toBe(0);
-    await until(() => family.every(({ pid }) => isProcessGone(pid)), { what: 'the servers to be gone' });
-  });
+it.each([
+  ['its stdin closes', (child: ChildProcess) => child.stdin?.end()],
+  ['it gets a signal', (child: ChildProcess) => child.kill('SIGTERM')],
+])('serve ends with its servers when %s', async (_, end) => {
+  const { child, ended } = await startProgram(serveProgram);
+  const servers = listProcesses().filter(({ parentPid }) => parentPid === child.pid);
+  expect(servers).toHaveLength(2);
+  end(child);
+  expect(await ended).toBe(0);
+  await until(() => servers.every(({ pid }) => isProcessGone(pid)), { what: 'the servers to be gone' });
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { withPostgres, withRedis } from '../src/clients.js';
 import { leakCheck } from '../src/leak-check.js';
 import { startRedis } from '../src/redis-server.js';
@@ -6,18 +6,17 @@ import { postgresSandbox, redisSandbox } from '../src/sandbox.js';
 
 leakCheck();
 
-beforeEach(() => {
-  vi.stubEnv('MILLRACE_TEST_REDIS_URL', undefined);
-  vi.stubEnv('MILLRACE_TEST_POSTGRES_URL', undefined);
-});
-afterEach(() => void vi.unstubAllEnvs());
+beforeAll(() => void vi.stubEnv('MILLRACE_TEST_POSTGRES_URL', undefined));
+afterAll(() => void vi.unstubAllEnvs());
 
 const query = (url: string, sql: string) =>
   withPostgres(url, async (client) => (await client.query(sql)).rows);
 
-it('sandboxes on Redis share one private server, and each removes its own keys only', async () => {
+it('sandboxes on Redis use the server of the run, and each removes its own keys only', async () => {
+  await using server = await startRedis();
+  vi.stubEnv('MILLRACE_TEST_REDIS_URL', server.url);
   const [a, b] = await Promise.all([redisSandbox(), redisSandbox()]);
-  expect(a.url).toBe(b.url);
+  expect([a.url, b.url]).toEqual([server.url, server.url]);
   await withRedis(a.url, async (redis) => {
     const keys = Array.from({ length: 2_500 }, (_, i) => `${a.namespace}:{tag}:${i}`);
     await redis.mset(Object.fromEntries(keys.map((key) => [key, '1'])));
@@ -25,12 +24,6 @@ it('sandboxes on Redis share one private server, and each removes its own keys o
     await a[Symbol.asyncDispose]();
     expect((await redis.keys('*')).sort()).toEqual(['foreign', `${b.namespace}:kept`]);
   });
-});
-
-it('a sandbox uses the server of the run', async () => {
-  await using server = await startRedis();
-  vi.stubEnv('MILLRACE_TEST_REDIS_URL', server.url);
-  expect((await redisSandbox()).url).toBe(server.url);
 });
 
 it('sandboxes on PostgreSQL share one private server, and each drops its own database, also in use', async () => {
