@@ -83,7 +83,7 @@ it.each<[given: unknown, message: string]>([
   [{ lease: 5 }, "there is no option 'lease'; did you mean 'leaseMs'?"],
   [{ LEASEMS: 5 }, "there is no option 'LEASEMS'; did you mean 'leaseMs'?"],
   [{ congetsion: 5 }, "there is no option 'congetsion'; did you mean 'congestion'?"],
-  [{ congestion: { flor: 5 } }, "there is no option 'congestion.flor'; did you mean 'congestion.floor'?"],
+  [{ congestion: { back: 5 } }, "there is no option 'congestion.back'; did you mean 'congestion.backoffMs'?"],
   [{ congestion: { floor: { zebra: 5 } } }, "there is no option 'congestion.floor.zebra'; known: rate"],
   ...['zebra', 'x', '__proto__', 'constructor'].map((key): [object, string] => [
     { [key]: 5 },
