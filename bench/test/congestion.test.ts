@@ -5,7 +5,7 @@ import { HiddenService, type ServiceReport } from '../src/congestion/hidden-serv
 import { outcomePlot, outcomeTable, scoreOf } from '../src/congestion/outcome.js';
 import { plot } from '../src/congestion/plot.js';
 import { capacityAt, drawnPhases, durationMs, idealCalls, stepPhases } from '../src/congestion/profile.js';
-import { markDistance } from '../src/report/axis.js';
+import { markDistance } from '../src/report/svg.js';
 
 const phases = stepPhases(2);
 const middle = () => 0.5;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chainDag, type Step, waitsBetween } from '../src/outbox/chain.js';
-import { fanInDag } from '../src/outbox/fan-in.js';
+import { fanInDag } from '../src/outbox/dag-brief.js';
 import { wideDag } from '../src/outbox/large.js';
 
 const step = (batch: string, index: number, startedAt: number, endedAt: number): Step => ({

@@ -1,5 +1,4 @@
-import { markDistance } from '../report/axis.js';
-import { escaped, picture, short } from '../report/svg.js';
+import { escaped, markDistance, picture, short } from '../report/svg.js';
 
 /** One line of a plot: a value for every tick. */
 interface Line {

@@ -1,13 +1,40 @@
 /*
- * A process of its own: an application that serves operations, or a bare Fastify beside which it is measured. It says where it listens, what it
- * has used when asked, and ends with whoever started it.
+ * The server process of a benchmark. It runs an application that serves operations, or a bare Fastify to compare it with. It sends its port when
+ * it listens, sends its usage after each message, and exits when its parent disconnects.
  */
 
-import type { ServerBrief, ServerReady, ServerUsage } from './server-brief.js';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import {
+  HOST,
+  OPERATIONS_PATH,
+  type ServerBrief,
+  type ServerReady,
+  type ServerUsage,
+} from './server-brief.js';
 
-/** Each loads only what it needs: the memory of the one is not that of the other. */
+/** The part of Fastify that is used here. */
+interface BareFastify {
+  post(path: string, handler: () => Promise<object>): void;
+  listen(at: { port: number; host: string }): Promise<string>;
+  readonly server: { address(): AddressInfo };
+}
+
+/**
+ * Serves a route that does nothing on the Fastify of the orchestrator, without NestJS.
+ * @returns the port.
+ */
+async function serveNothing(): Promise<number> {
+  const below = createRequire(createRequire(import.meta.url).resolve('@nestjs/platform-fastify'));
+  const app = (below('fastify') as () => BareFastify)();
+  app.post(OPERATIONS_PATH, async () => ({}));
+  await app.listen({ port: 0, host: HOST });
+  return app.server.address().port;
+}
+
+/** Loads only what it serves. The memory of the bare Fastify must not include the orchestrator. */
 async function serve(brief: ServerBrief): Promise<number> {
-  if (brief.serves === 'nothing') return (await import('./serve-nothing.js')).serveNothing();
+  if (brief.serves === 'nothing') return serveNothing();
   return (await import('./serve-operations.js')).serveOperations(brief.store);
 }
 

@@ -3,8 +3,7 @@ import pg from 'pg';
 import { inBatches, payloadOf, sequence } from '../bulk/jobs.js';
 import { GRAPHILE_WORKER } from '../peers.js';
 import type { Contender, WorkerOptions } from './contender.js';
-import { EFFECT_NAME, INSERT_EFFECT } from './effects.js';
-import { administer, databaseUrl } from './server.js';
+import { administer, databaseUrl, EFFECT_NAME, INSERT_EFFECT } from './server.js';
 
 const TASK = 'noop';
 const logger = new Logger(() => () => {});

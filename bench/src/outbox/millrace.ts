@@ -9,8 +9,7 @@ import {
 import { PgDatabase } from '@millrace/postgres';
 import { inBatches, payloadOf, sequence } from '../bulk/jobs.js';
 import type { Contender, WorkerOptions } from './contender.js';
-import { EFFECT_NAME, INSERT_EFFECT } from './effects.js';
-import { administer, databaseUrl } from './server.js';
+import { administer, databaseUrl, EFFECT_NAME, INSERT_EFFECT } from './server.js';
 
 /** Tasks of a batch, where they are handed in as batches of many. */
 export const TASKS_PER_BATCH = 1000;

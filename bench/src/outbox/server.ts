@@ -33,6 +33,24 @@ export async function administer(sql: string): Promise<Record<string, unknown>[]
   return (await (await ready()).admin.query(sql)).rows;
 }
 
+/** The effect of a handler: one row in a user table, which belongs to no queue. */
+export const INSERT_EFFECT = 'INSERT INTO public.effect (note) VALUES ($1)';
+/** Name under which every contender prepares INSERT_EFFECT. */
+export const EFFECT_NAME = 'bench-effect';
+
+/** Creates or empties the table of effects. */
+export async function emptyEffects(): Promise<void> {
+  await administer(
+    'CREATE TABLE IF NOT EXISTS public.effect (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, note text NOT NULL); TRUNCATE public.effect',
+  );
+}
+
+/** Returns the number of effects. */
+export async function countEffects(): Promise<number> {
+  const [row] = await administer('SELECT count(*)::integer AS count FROM public.effect');
+  return Number(row?.count);
+}
+
 /**
  * Waits until nothing is open any more.
  * @param anyOpen - a statement that answers `{ open: false }` then.

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { collectGarbage, type Side, type SideOptions } from '../measure.js';
 import type { Contender } from './contender.js';
-import { countEffects, emptyEffects } from './effects.js';
-import { administer, drained } from './server.js';
+import { administer, countEffects, drained, emptyEffects } from './server.js';
 
 /** Tasks that take longer will never end. */
 const HANDLED_WITHIN_MS = 180_000;

@@ -1,6 +1,5 @@
-import { markDistance } from './axis.js';
 import type { BenchReport } from './model.js';
-import { COLOURS, escaped, picture, short } from './svg.js';
+import { COLOURS, escaped, markDistance, picture, short } from './svg.js';
 
 const SIZE = { width: 860, height: 300, left: 56 };
 const AREA = { x: 56, y: 44, width: 560, height: 210 };

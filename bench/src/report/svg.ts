@@ -25,6 +25,15 @@ export const escaped = (text: string): string =>
 /** A coordinate, as short as can be seen. */
 export const short = (value: number): string => String(Math.round(value * 10) / 10);
 
+const MARK_STEPS = [1, 2, 5];
+
+/** Returns a round distance of axis marks. There are at most `count` marks up to `highest`. */
+export function markDistance(highest: number, count: number): number {
+  for (let power = 0.1; ; power *= 10)
+    for (const step of MARK_STEPS)
+      if (highest / (step * power) <= count) return Number((step * power).toPrecision(1));
+}
+
 /**
  * A whole picture.
  * @returns an SVG document.
