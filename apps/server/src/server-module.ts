@@ -1,4 +1,12 @@
-import { type DynamicModule, Module, type Provider, type Type } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  type DynamicModule,
+  Inject,
+  Injectable,
+  Module,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
 import { DeadLettersController } from './bulk/dead-letters-controller.js';
 import { GroupsController } from './bulk/groups-controller.js';
 import { JobsController } from './bulk/jobs-controller.js';
@@ -7,6 +15,7 @@ import { SubmitController } from './bulk/submit-controller.js';
 import { ChatController } from './chat/chat-controller.js';
 import { ChatHost } from './chat/chat-host.js';
 import { engineModules } from './compose/engines.js';
+import { gracePlan } from './compose/grace-plan.js';
 import { PARTS, type ServerParts } from './compose/parts.js';
 import { Demo } from './demo/demo.js';
 import { DemoController } from './demo/demo-controller.js';
@@ -18,13 +27,28 @@ import { FLEET_PROVIDERS } from './fleet/providers.js';
 import { StatsController } from './fleet/stats-controller.js';
 import { HealthController } from './health/health-controller.js';
 import { Readiness } from './health/readiness.js';
-import { LastAnswers } from './http/last-answers.js';
 import { EngineMetrics, MetricsController } from './metrics/engine-metrics.js';
 import { BatchesController } from './outbox/batches-controller.js';
 import { DagsController } from './outbox/dags-controller.js';
 import { SchedulesController } from './outbox/schedules-controller.js';
 import { PageController } from './page/page-controller.js';
 import { CallerController } from './security/caller-controller.js';
+
+/** Waits until the last responses are sent. Nest closes the connections after that. */
+@Injectable()
+class ResponseDrain implements BeforeApplicationShutdown {
+  readonly #parts: ServerParts;
+
+  constructor(@Inject(PARTS) parts: ServerParts) {
+    this.#parts = parts;
+  }
+
+  /** Nest calls it after the engines are drained. */
+  async beforeApplicationShutdown(): Promise<void> {
+    const { draining, config } = this.#parts;
+    await draining.settled(gracePlan(config.gracePeriodMs).lastAnswersMs);
+  }
+}
 
 /** The root of the application. */
 @Module({})
@@ -72,7 +96,7 @@ const API: readonly Type[] = [
   SchedulesController,
 ];
 
-const PROVIDERS: readonly Provider[] = [...FLEET_PROVIDERS, Readiness, EngineMetrics, LastAnswers];
+const PROVIDERS: readonly Provider[] = [...FLEET_PROVIDERS, Readiness, EngineMetrics, ResponseDrain];
 
 /** What only those instances need. */
 const API_PROVIDERS: readonly Provider[] = [ChatHost, Demo];

@@ -25,8 +25,7 @@ import { Streams } from './http/streams.js';
 import { nestLog, partLog } from './log.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
 import { PAGE_FOLDER } from './page/page-files.js';
-import { ApiKeys } from './security/api-keys.js';
-import { requireKeys } from './security/require-keys.js';
+import { ApiKeys, requireKeys } from './security/api-keys.js';
 import { ServerModule } from './server-module.js';
 import { VERSION } from './version.js';
 

@@ -18,7 +18,7 @@ import type {
   ProgressBody,
   TenantBody,
 } from '@millrace/contract';
-import { shownId } from '../http/scope.js';
+import { shownId } from '../http/tenant-scope.js';
 import type { Caller } from '../security/caller.js';
 
 /* What the engine shows, as bodies have it. */

@@ -8,9 +8,10 @@ import {
 } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { ERRORS } from '../errors.js';
-import { callerCaused } from '../http/as-request-error.js';
-import { Ask, type Asked, Serve } from '../http/asked.js';
-import { pageBody } from '../http/page-body.js';
+import { pageBody } from '../http/bodies.js';
+import { callerCaused } from '../http/request-errors.js';
+import { HandleRoute } from '../http/routes.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import type { Caller } from '../security/caller.js';
 import { deadLetterBody, signatureBody } from './bodies.js';
 import { groupRef } from './group-ref.js';
@@ -27,8 +28,8 @@ export class DeadLettersController {
     this.#letters = letters;
   }
 
-  @Serve(LIST)
-  async list(@Ask() { query, caller }: Asked<typeof LIST>): Promise<DeadLetterPage> {
+  @HandleRoute(LIST)
+  async list(@RouteInput() { query, caller }: ValidatedRequest<typeof LIST>): Promise<DeadLetterPage> {
     const { groupBy, jobId, signature, limit, cursor } = query;
     const { tenant } = caller;
     const groupId = query.groupId === undefined ? undefined : groupRef(caller, query.groupId);
@@ -41,13 +42,13 @@ export class DeadLettersController {
     return pageBody(page, (letter) => deadLetterBody(caller, letter));
   }
 
-  @Serve(REDRIVE)
-  redrive(@Ask() { body, caller }: Asked<typeof REDRIVE>): Promise<DeadLetterResponse> {
+  @HandleRoute(REDRIVE)
+  redrive(@RouteInput() { body, caller }: ValidatedRequest<typeof REDRIVE>): Promise<DeadLetterResponse> {
     return this.#move(caller, body, (selection, max) => this.#letters.redrive(selection, { max }));
   }
 
-  @Serve(PURGE)
-  purge(@Ask() { body, caller }: Asked<typeof PURGE>): Promise<DeadLetterResponse> {
+  @HandleRoute(PURGE)
+  purge(@RouteInput() { body, caller }: ValidatedRequest<typeof PURGE>): Promise<DeadLetterResponse> {
     return this.#move(caller, body, (selection, max) => this.#letters.purge(selection, { max }));
   }
 

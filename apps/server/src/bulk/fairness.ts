@@ -7,7 +7,7 @@ import {
   type ResolvedBulkActionConfig,
 } from '@millrace/bulk-action';
 import type { FairnessBody } from '@millrace/contract';
-import { shownId } from '../http/scope.js';
+import { shownId } from '../http/tenant-scope.js';
 import type { Caller } from '../security/caller.js';
 import { tenantBody } from './bodies.js';
 import { groupShares } from './rules/group-shares.js';

@@ -1,6 +1,6 @@
 import type { GroupInput, GroupPatch, JobInput } from '@millrace/bulk-action';
 import type { GroupChangeRequest, GroupRequest, JobRequest } from '@millrace/contract';
-import { meantTenant } from '../http/meant-tenant.js';
+import { resolveTenant } from '../http/tenant-scope.js';
 import type { Caller } from '../security/caller.js';
 import { groupRef } from './group-ref.js';
 
@@ -28,7 +28,7 @@ export function groupInput(
   return {
     ...group,
     id: groupRef(caller, group.id),
-    tenant: meantTenant(caller, group.tenant),
+    tenant: resolveTenant(caller, group.tenant),
     deadline: dateOf(deadline),
     traceparent,
   };

@@ -1,5 +1,5 @@
 import { ERRORS } from '@millrace/bulk-action';
-import { scopedId } from '../http/scope.js';
+import { scopedId } from '../http/tenant-scope.js';
 import type { Caller } from '../security/caller.js';
 
 /**

@@ -11,11 +11,11 @@ import { Controller, Inject } from '@nestjs/common';
 import { ERRORS } from '../errors.js';
 import { DatabaseTime } from '../fleet/database-time.js';
 import { ProgressStore } from '../fleet/progress-store.js';
-import { callerCaused } from '../http/as-request-error.js';
-import { Ask, type Asked, Serve } from '../http/asked.js';
-import { meantTenant } from '../http/meant-tenant.js';
-import { pageBody } from '../http/page-body.js';
-import { shownId } from '../http/scope.js';
+import { pageBody } from '../http/bodies.js';
+import { callerCaused } from '../http/request-errors.js';
+import { HandleRoute } from '../http/routes.js';
+import { resolveTenant, shownId } from '../http/tenant-scope.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import type { Caller } from '../security/caller.js';
 import { groupBody, iso, resultBody } from './bodies.js';
 import { groupPatch } from './given.js';
@@ -49,21 +49,21 @@ export class GroupsController {
     this.#time = time;
   }
 
-  @Serve(LIST)
-  async list(@Ask() { query, caller }: Asked<typeof LIST>): Promise<GroupPage> {
+  @HandleRoute(LIST)
+  async list(@RouteInput() { query, caller }: ValidatedRequest<typeof LIST>): Promise<GroupPage> {
     const { status, tenantId, limit, cursor } = query;
-    const filter = { status, tenantId, tenant: meantTenant(caller, query.tenant) };
+    const filter = { status, tenantId, tenant: resolveTenant(caller, query.tenant) };
     const page = await callerCaused(() => this.#service.listGroups(filter, { limit, cursor }));
     return pageBody(page, (group) => groupBody(caller, group, this.#service.progressOf(group)));
   }
 
-  @Serve(GET)
-  async get(@Ask() { params, caller }: Asked<typeof GET>): Promise<GroupBody> {
+  @HandleRoute(GET)
+  async get(@RouteInput() { params, caller }: ValidatedRequest<typeof GET>): Promise<GroupBody> {
     return this.#body(caller, groupRef(caller, params.groupId));
   }
 
-  @Serve(CHANGE)
-  async change(@Ask() { params, body, caller }: Asked<typeof CHANGE>): Promise<GroupBody> {
+  @HandleRoute(CHANGE)
+  async change(@RouteInput() { params, body, caller }: ValidatedRequest<typeof CHANGE>): Promise<GroupBody> {
     const groupId = groupRef(caller, params.groupId);
     const { paused } = body;
     const patch = groupPatch(body);
@@ -75,15 +75,19 @@ export class GroupsController {
     return this.#body(caller, groupId);
   }
 
-  @Serve(CANCEL)
-  async cancel(@Ask() { params, caller }: Asked<typeof CANCEL>): Promise<GroupChangeResponse> {
+  @HandleRoute(CANCEL)
+  async cancel(
+    @RouteInput() { params, caller }: ValidatedRequest<typeof CANCEL>,
+  ): Promise<GroupChangeResponse> {
     const groupId = groupRef(caller, params.groupId);
     const { changed } = await this.#service.cancelGroup(groupId);
     return { changed, group: await this.#body(caller, groupId) };
   }
 
-  @Serve(RESULT)
-  async result(@Ask() { params, query, caller }: Asked<typeof RESULT>): Promise<GroupResultBody> {
+  @HandleRoute(RESULT)
+  async result(
+    @RouteInput() { params, query, caller }: ValidatedRequest<typeof RESULT>,
+  ): Promise<GroupResultBody> {
     const groupId = groupRef(caller, params.groupId);
     const result = await callerCaused(() => this.#service.getResult(groupId, query));
     if (result) return resultBody(caller, result);
@@ -91,8 +95,10 @@ export class GroupsController {
     throw ERRORS.create('RESULT_PENDING', { group: params.groupId, status });
   }
 
-  @Serve(PROGRESS)
-  async progress(@Ask() { params, caller }: Asked<typeof PROGRESS>): Promise<GroupProgressBody> {
+  @HandleRoute(PROGRESS)
+  async progress(
+    @RouteInput() { params, caller }: ValidatedRequest<typeof PROGRESS>,
+  ): Promise<GroupProgressBody> {
     const group = await this.#service.getGroup(groupRef(caller, params.groupId));
     const points = progressPoints(group, await this.#progress.read(group), this.#time.now());
     return {
@@ -101,8 +107,10 @@ export class GroupsController {
     };
   }
 
-  @Serve(SEAL)
-  async seal(@Ask() { params, body, caller }: Asked<typeof SEAL>): Promise<GroupChangeResponse> {
+  @HandleRoute(SEAL)
+  async seal(
+    @RouteInput() { params, body, caller }: ValidatedRequest<typeof SEAL>,
+  ): Promise<GroupChangeResponse> {
     const groupId = groupRef(caller, params.groupId);
     const { changed } = await callerCaused(() => this.#service.seal(groupId, body));
     return { changed, group: await this.#body(caller, groupId) };

@@ -1,9 +1,10 @@
 import { AggregatorService, BulkActionService } from '@millrace/bulk-action/nestjs';
 import { type ExplanationBody, type JobDetailBody, type JobPage, ROUTES } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
-import { callerCaused } from '../http/as-request-error.js';
-import { Ask, type Asked, Serve } from '../http/asked.js';
-import { pageBody } from '../http/page-body.js';
+import { pageBody } from '../http/bodies.js';
+import { callerCaused } from '../http/request-errors.js';
+import { HandleRoute } from '../http/routes.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import { explanationBody, jobBody } from './bodies.js';
 import { groupRef } from './group-ref.js';
 
@@ -23,15 +24,15 @@ export class JobsController {
     this.#results = results;
   }
 
-  @Serve(LIST)
-  async list(@Ask() { params, query, caller }: Asked<typeof LIST>): Promise<JobPage> {
+  @HandleRoute(LIST)
+  async list(@RouteInput() { params, query, caller }: ValidatedRequest<typeof LIST>): Promise<JobPage> {
     const groupId = groupRef(caller, params.groupId);
     const page = await callerCaused(() => this.#service.listJobs(groupId, query));
     return pageBody(page, (job) => jobBody(caller, job));
   }
 
-  @Serve(GET)
-  async get(@Ask() { params, caller }: Asked<typeof GET>): Promise<JobDetailBody> {
+  @HandleRoute(GET)
+  async get(@RouteInput() { params, caller }: ValidatedRequest<typeof GET>): Promise<JobDetailBody> {
     const groupId = groupRef(caller, params.groupId);
     const job = await this.#service.getJob(groupId, params.jobId);
     // Only a job that has succeeded can have one: for others the search would be in vain.
@@ -40,8 +41,10 @@ export class JobsController {
     return { ...jobBody(caller, job), resultKept: found !== undefined, result: found?.data ?? null };
   }
 
-  @Serve(EXPLAIN)
-  async explain(@Ask() { params, caller }: Asked<typeof EXPLAIN>): Promise<ExplanationBody> {
+  @HandleRoute(EXPLAIN)
+  async explain(
+    @RouteInput() { params, caller }: ValidatedRequest<typeof EXPLAIN>,
+  ): Promise<ExplanationBody> {
     const groupId = groupRef(caller, params.groupId);
     return explanationBody(caller, await this.#service.explain(groupId, params.jobId));
   }

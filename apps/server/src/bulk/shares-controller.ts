@@ -9,8 +9,9 @@ import {
 } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { ERRORS } from '../errors.js';
-import { callerCaused } from '../http/as-request-error.js';
-import { Ask, type Asked, Serve } from '../http/asked.js';
+import { callerCaused } from '../http/request-errors.js';
+import { HandleRoute } from '../http/routes.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import type { Caller } from '../security/caller.js';
 import { iso, tenantBody } from './bodies.js';
 import { readFairness } from './fairness.js';
@@ -41,19 +42,19 @@ export class SharesController {
     this.#config = config;
   }
 
-  @Serve(TENANT)
-  async tenant(@Ask() { params, caller }: Asked<typeof TENANT>): Promise<TenantBody> {
+  @HandleRoute(TENANT)
+  async tenant(@RouteInput() { params, caller }: ValidatedRequest<typeof TENANT>): Promise<TenantBody> {
     return this.#tenant(ownUnit(caller, params.tenantId));
   }
 
-  @Serve(CHANGE)
-  async change(@Ask() { params, body }: Asked<typeof CHANGE>): Promise<TenantBody> {
+  @HandleRoute(CHANGE)
+  async change(@RouteInput() { params, body }: ValidatedRequest<typeof CHANGE>): Promise<TenantBody> {
     await callerCaused(() => this.#service.updateTenant(params.tenantId, body));
     return this.#tenant(params.tenantId);
   }
 
-  @Serve(FAIRNESS)
-  async fairness(@Ask() { query, caller }: Asked<typeof FAIRNESS>): Promise<FairnessBody> {
+  @HandleRoute(FAIRNESS)
+  async fairness(@RouteInput() { query, caller }: ValidatedRequest<typeof FAIRNESS>): Promise<FairnessBody> {
     const asked = query.tenantId ?? caller.tenant;
     const tenantId = asked === undefined ? undefined : ownUnit(caller, asked);
     return readFairness(
@@ -62,7 +63,7 @@ export class SharesController {
     );
   }
 
-  @Serve(QUEUES)
+  @HandleRoute(QUEUES)
   async queues(): Promise<QueuesBody> {
     const queues = await this.#service.getQueues();
     return {
@@ -72,8 +73,8 @@ export class SharesController {
     };
   }
 
-  @Serve(CONGESTION)
-  async congestion(@Ask() { query }: Asked<typeof CONGESTION>): Promise<CongestionBody> {
+  @HandleRoute(CONGESTION)
+  async congestion(@RouteInput() { query }: ValidatedRequest<typeof CONGESTION>): Promise<CongestionBody> {
     const { groupId } = query;
     const history = <P extends { readonly at: number }>(points: readonly P[]) =>
       query.history === 'true' ? dated(points) : [];

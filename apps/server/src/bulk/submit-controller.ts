@@ -10,10 +10,11 @@ import {
 import { Controller, Inject, Req, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { PARTS, type ServerParts } from '../compose/parts.js';
-import { callerCaused } from '../http/as-request-error.js';
-import { Ask, type Asked, isNdjson, Serve } from '../http/asked.js';
-import { requestInvalid } from '../http/request-invalid.js';
-import { shownId } from '../http/scope.js';
+import { isNdjson } from '../http/bodies.js';
+import { callerCaused, requestInvalid } from '../http/request-errors.js';
+import { HandleRoute } from '../http/routes.js';
+import { shownId } from '../http/tenant-scope.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import { progressBody } from './bodies.js';
 import { FewJobs } from './few-jobs.js';
 import { groupInput, jobInput } from './given.js';
@@ -40,9 +41,9 @@ export class SubmitController {
     this.#parts = parts;
   }
 
-  @Serve(SUBMIT)
+  @HandleRoute(SUBMIT)
   async submit(
-    @Ask() asked: Asked<typeof SUBMIT>,
+    @RouteInput() asked: ValidatedRequest<typeof SUBMIT>,
     @Req() request: FastifyRequest,
   ): Promise<SubmitGroupResponse> {
     const requestId = requestIdOf(request);
@@ -58,8 +59,11 @@ export class SubmitController {
     return { groupId: shownId(caller, groupId), ...submitted, progress: progressBody(progress) };
   }
 
-  @Serve(ADD)
-  async add(@Ask() asked: Asked<typeof ADD>, @Req() request: FastifyRequest): Promise<AddJobsResponse> {
+  @HandleRoute(ADD)
+  async add(
+    @RouteInput() asked: ValidatedRequest<typeof ADD>,
+    @Req() request: FastifyRequest,
+  ): Promise<AddJobsResponse> {
     const { params, body, caller } = asked;
     const requestId = requestIdOf(request);
     const groupId = groupRef(caller, params.groupId);
@@ -77,7 +81,7 @@ export class SubmitController {
   }
 
   async #submitLines(
-    { query, caller, traceparent }: Asked<typeof SUBMIT>,
+    { query, caller, traceparent }: ValidatedRequest<typeof SUBMIT>,
     body: Readable,
     requestId: string | undefined,
   ): Promise<SubmitGroupResponse> {

@@ -14,7 +14,7 @@ import type {
   ChatTaskResult,
   ChatTaskView,
 } from '@millrace/runtime/chat';
-import { isoOrNull } from '../http/iso-or-null.js';
+import { toIsoOrNull } from '../http/bodies.js';
 import type { SentEvent } from '../http/send-events.js';
 
 /**
@@ -65,8 +65,8 @@ export const receiptBody = (sessionId: string, receipt: ChatReceipt): ChatReceip
 export const taskBody = (sessionId: string, task: ChatTaskView): ChatTaskBody => ({
   ...receiptBody(sessionId, task),
   status: task.status,
-  started_at: isoOrNull(task.startedAt),
-  ended_at: isoOrNull(task.endedAt),
+  started_at: toIsoOrNull(task.startedAt),
+  ended_at: toIsoOrNull(task.endedAt),
 });
 
 /** The answer of a turn. */

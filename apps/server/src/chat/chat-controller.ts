@@ -11,9 +11,10 @@ import { NO_TENANT, parseScopedId } from '@millrace/foundation';
 import { Controller, Headers, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { PARTS, type ServerParts } from '../compose/parts.js';
-import { Ask, type Asked, Serve } from '../http/asked.js';
-import { meantTenant } from '../http/meant-tenant.js';
+import { HandleRoute } from '../http/routes.js';
 import { sendEvents } from '../http/send-events.js';
+import { resolveTenant } from '../http/tenant-scope.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import type { Caller } from '../security/caller.js';
 import {
   messagesBody,
@@ -49,23 +50,25 @@ export class ChatController {
     this.#parts = parts;
   }
 
-  @Serve(CREATE)
-  async create(@Ask() { body, caller, traceparent }: Asked<typeof CREATE>): Promise<ChatSessionBody> {
+  @HandleRoute(CREATE)
+  async create(
+    @RouteInput() { body, caller, traceparent }: ValidatedRequest<typeof CREATE>,
+  ): Promise<ChatSessionBody> {
     const { session_id: sessionId } = body;
-    const tenant = meantTenant(caller, body.tenant);
+    const tenant = resolveTenant(caller, body.tenant);
     const session = await this.#host.chat.createSession({ sessionId, tenant, traceparent });
     return sessionBody(session, ownTenant(caller));
   }
 
-  @Serve(LIST)
-  async list(@Ask() { query, caller }: Asked<typeof LIST>): Promise<ChatSessionList> {
-    const tenant = meantTenant(caller, query.tenant);
+  @HandleRoute(LIST)
+  async list(@RouteInput() { query, caller }: ValidatedRequest<typeof LIST>): Promise<ChatSessionList> {
+    const tenant = resolveTenant(caller, query.tenant);
     const sessions = await this.#host.chat.listSessions({ tenant, limit: query.limit });
     return { items: sessions.map((session) => sessionBody(session, ownTenant(caller))) };
   }
 
-  @Serve(GET)
-  async messages(@Ask() { params, caller }: Asked<typeof GET>): Promise<ChatMessagesBody> {
+  @HandleRoute(GET)
+  async messages(@RouteInput() { params, caller }: ValidatedRequest<typeof GET>): Promise<ChatMessagesBody> {
     const { sessionId } = params;
     const { chat } = this.#host;
     const session = await chat.session(sessionId, caller);
@@ -75,28 +78,32 @@ export class ChatController {
     return messagesBody(session, { messages, turns }, ownTenant(caller));
   }
 
-  @Serve(QUEUE)
-  async queue(@Ask() { params, body, caller }: Asked<typeof QUEUE>): Promise<ChatReceiptBody> {
+  @HandleRoute(QUEUE)
+  async queue(
+    @RouteInput() { params, body, caller }: ValidatedRequest<typeof QUEUE>,
+  ): Promise<ChatReceiptBody> {
     const { sessionId } = params;
     const receipt = await this.#host.chat.enqueue(sessionId, body.message, caller);
     return receiptBody(shown(caller, sessionId), receipt);
   }
 
-  @Serve(STATUS)
-  async status(@Ask() { params, caller }: Asked<typeof STATUS>): Promise<ChatTaskBody> {
+  @HandleRoute(STATUS)
+  async status(@RouteInput() { params, caller }: ValidatedRequest<typeof STATUS>): Promise<ChatTaskBody> {
     const { sessionId, taskId } = params;
     return taskBody(shown(caller, sessionId), await this.#host.chat.status(sessionId, taskId, caller));
   }
 
-  @Serve(RESULT)
-  async result(@Ask() { params, caller }: Asked<typeof RESULT>): Promise<ChatTaskResultBody> {
+  @HandleRoute(RESULT)
+  async result(
+    @RouteInput() { params, caller }: ValidatedRequest<typeof RESULT>,
+  ): Promise<ChatTaskResultBody> {
     const { sessionId, taskId } = params;
     return resultBody(shown(caller, sessionId), await this.#host.chat.result(sessionId, taskId, caller));
   }
 
-  @Serve(STREAM)
+  @HandleRoute(STREAM)
   async stream(
-    @Ask() { params, caller }: Asked<typeof STREAM>,
+    @RouteInput() { params, caller }: ValidatedRequest<typeof STREAM>,
     @Headers('last-event-id') lastEventId: string | undefined,
     @Res() reply: FastifyReply,
   ): Promise<void> {
@@ -108,8 +115,8 @@ export class ChatController {
     await sendEvents(reply, open, this.#parts);
   }
 
-  @Serve(CANCEL)
-  async cancel(@Ask() { params, caller }: Asked<typeof CANCEL>): Promise<ChatTaskBody> {
+  @HandleRoute(CANCEL)
+  async cancel(@RouteInput() { params, caller }: ValidatedRequest<typeof CANCEL>): Promise<ChatTaskBody> {
     const { sessionId, taskId } = params;
     return taskBody(shown(caller, sessionId), await this.#host.chat.cancel(sessionId, taskId, caller));
   }

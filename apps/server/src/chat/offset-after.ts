@@ -1,4 +1,4 @@
-import { requestInvalid } from '../http/request-invalid.js';
+import { requestInvalid } from '../http/request-errors.js';
 
 /** Fewer digits than a number can lose. */
 const NUMBER = /^\d{1,15}$/;

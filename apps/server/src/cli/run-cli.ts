@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import type { Environment } from '../config/given-settings.js';
+import type { Environment } from '../config/settings.js';
 import { failureOf } from './failure.js';
 import { programOf } from './program.js';
 import { safeText } from './show/safe-text.js';

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import type { Environment } from '../config/given-settings.js';
+import type { Environment } from '../config/settings.js';
 
 /** Where the signals and the last errors of a process are heard. */
 export type ProcessEvents = Pick<EventEmitter, 'on' | 'off'>;

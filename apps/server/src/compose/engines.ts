@@ -9,7 +9,7 @@ import type { DynamicModule, INestApplicationContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ChatHost } from '../chat/chat-host.js';
 import type { ServerConfig } from '../config/model.js';
-import { callerOf } from '../http/caller-of.js';
+import { callerOf } from '../security/caller.js';
 import { gracePlan } from './grace-plan.js';
 import { PARTS, type ServerParts } from './parts.js';
 

@@ -3,11 +3,10 @@ import type { z } from 'zod';
 import { ERRORS } from '../errors.js';
 import { ApiKeys } from '../security/api-keys.js';
 import { sectionProblems } from './check-sections.js';
-import type { Environment, GivenSetting, GivenSettings } from './given-settings.js';
 import { ServerConfig } from './model.js';
 import { readEnvironment, readFlags } from './read-environment.js';
 import { readConfigFile } from './read-file.js';
-import { SETTINGS } from './settings.js';
+import { type Environment, type GivenSetting, type GivenSettings, SETTINGS } from './settings.js';
 
 /** Where settings are looked for. */
 export interface ConfigSources {

@@ -1,6 +1,11 @@
 import { nearestKey } from '@millrace/foundation';
-import type { Environment, GivenSetting, GivenSettings } from './given-settings.js';
-import { SETTINGS, type Setting } from './settings.js';
+import {
+  type Environment,
+  type GivenSetting,
+  type GivenSettings,
+  SETTINGS,
+  type Setting,
+} from './settings.js';
 
 const OWN_PREFIX = 'MILLRACE_';
 /** What the tests of this repository tell each other; servers that they start inherit it. */

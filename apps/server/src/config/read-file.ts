@@ -3,9 +3,8 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { nearestKey, toWorkError } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
-import type { GivenSetting } from './given-settings.js';
 import { type ReadSettings, unknownProblem } from './read-environment.js';
-import { SECTIONS, SETTINGS } from './settings.js';
+import { type GivenSetting, SECTIONS, SETTINGS } from './settings.js';
 
 const NAMES = ['millrace.config.js', 'millrace.config.json'];
 const BYTE_ORDER_MARK = /^\uFEFF/;

@@ -1,6 +1,5 @@
-import type { Environment } from './given-settings.js';
 import type { ServerConfig } from './model.js';
-import { PART_VARIABLES } from './settings.js';
+import { type Environment, PART_VARIABLES } from './settings.js';
 
 /** What stands where a secret was. */
 const MASK = '***';

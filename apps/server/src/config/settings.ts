@@ -110,3 +110,16 @@ export const PART_VARIABLES: readonly { readonly variable: string; readonly isSe
   { variable: 'CHAT_TASK_MAX_STORED', isSecret: false },
   { variable: 'CHAT_TASK_CLEANUP_INTERVAL_SECONDS', isSecret: false },
 ];
+
+/** A value that the user has set. */
+export interface GivenSetting {
+  readonly value: unknown;
+  /** The place of the value, for messages: `--port`, `PORT`, `port in millrace.config.json`. */
+  readonly origin: string;
+}
+
+/** The values that one place sets, by path of the setting. */
+export type GivenSettings = ReadonlyMap<string, GivenSetting>;
+
+/** Variables by name, such as `process.env`. An empty variable counts as missing. */
+export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,6 @@
-import type { Environment } from './given-settings.js';
 import type { LoadedConfig } from './load-config.js';
 import { masked } from './secrets.js';
-import { PART_VARIABLES, SECTIONS, SETTINGS } from './settings.js';
+import { type Environment, PART_VARIABLES, SECTIONS, SETTINGS } from './settings.js';
 
 /** A setting as `millrace config` shows it: never with a secret. */
 export interface ShownSetting {

@@ -1,6 +1,7 @@
 import { type DemoBody, type DemoStopped, ROUTES } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
-import { Ask, type Asked, Serve } from '../http/asked.js';
+import { HandleRoute } from '../http/routes.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import { Demo } from './demo.js';
 
 /** Starts and stops the demo. */
@@ -12,12 +13,12 @@ export class DemoController {
     this.#demo = demo;
   }
 
-  @Serve(ROUTES.startDemo)
-  start(@Ask() { body }: Asked<typeof ROUTES.startDemo>): Promise<DemoBody> {
+  @HandleRoute(ROUTES.startDemo)
+  start(@RouteInput() { body }: ValidatedRequest<typeof ROUTES.startDemo>): Promise<DemoBody> {
     return this.#demo.start(body);
   }
 
-  @Serve(ROUTES.stopDemo)
+  @HandleRoute(ROUTES.stopDemo)
   stop(): Promise<DemoStopped> {
     return this.#demo.stop();
   }

@@ -3,8 +3,8 @@ import { ROUTES } from '@millrace/contract';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PARTS, type ServerParts } from '../compose/parts.js';
-import { Serve } from '../http/asked.js';
 import { KeptAnswer } from '../http/kept-answer.js';
+import { HandleRoute } from '../http/routes.js';
 import { openApiDocument } from './openapi-document.js';
 import type { OpenApiDocument } from './openapi-model.js';
 import { docsPage } from './page.js';
@@ -28,7 +28,7 @@ export class DocsController {
     this.#version = version;
   }
 
-  @Serve(ROUTES.getOpenApi)
+  @HandleRoute(ROUTES.getOpenApi)
   openApi(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -36,7 +36,7 @@ export class DocsController {
     return this.#json.answer(request, reply);
   }
 
-  @Serve(ROUTES.getDocs)
+  @HandleRoute(ROUTES.getDocs)
   page(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -44,7 +44,7 @@ export class DocsController {
     return this.#page.answer(request, reply);
   }
 
-  @Serve(ROUTES.getDocsStyle)
+  @HandleRoute(ROUTES.getDocsStyle)
   style(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,

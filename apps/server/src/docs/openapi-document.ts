@@ -1,6 +1,6 @@
 import { type HttpResponse, type HttpRoute, PATHS, ROUTES, type RouteId } from '@millrace/contract';
 import type { z } from 'zod';
-import { NDJSON } from '../http/asked.js';
+import { NDJSON } from '../http/bodies.js';
 import { exampleOf, type NamedSchemas } from './example-of.js';
 import { type WrittenSchemas, writeSchemas } from './json-schemas.js';
 import type {

@@ -1,5 +1,5 @@
 import type { ChangesEvent, ChangesSnapshot } from '@millrace/contract';
-import { shownId } from '../http/scope.js';
+import { shownId } from '../http/tenant-scope.js';
 import type { Caller } from '../security/caller.js';
 import { type Change, ChangeSet } from './change-set.js';
 

@@ -2,8 +2,9 @@ import { ROUTES } from '@millrace/contract';
 import { Controller, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { PARTS, type ServerParts } from '../compose/parts.js';
-import { Ask, type Asked, Serve } from '../http/asked.js';
+import { HandleRoute } from '../http/routes.js';
 import { sendEvents } from '../http/send-events.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import { ChangesHub } from './changes-hub.js';
 
 /** Tells clients what changes. */
@@ -17,9 +18,9 @@ export class ChangesController {
     this.#hub = hub;
   }
 
-  @Serve(ROUTES.watchChanges)
+  @HandleRoute(ROUTES.watchChanges)
   async watch(
-    @Ask() { caller }: Asked<typeof ROUTES.watchChanges>,
+    @RouteInput() { caller }: ValidatedRequest<typeof ROUTES.watchChanges>,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     await sendEvents(reply, (signal) => this.#hub.listen(caller, signal), this.#parts);

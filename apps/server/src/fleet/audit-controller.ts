@@ -1,6 +1,7 @@
 import { type AuditPage, ROUTES } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
-import { Ask, type Asked, Serve } from '../http/asked.js';
+import { HandleRoute } from '../http/routes.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import { AuditStore } from './audit-store.js';
 
 /** Shows the audit log. */
@@ -12,8 +13,8 @@ export class AuditController {
     this.#store = store;
   }
 
-  @Serve(ROUTES.listAudit)
-  async list(@Ask() { query, caller }: Asked<typeof ROUTES.listAudit>): Promise<AuditPage> {
+  @HandleRoute(ROUTES.listAudit)
+  async list(@RouteInput() { query, caller }: ValidatedRequest<typeof ROUTES.listAudit>): Promise<AuditPage> {
     const { limit, cursor, route, key } = query;
     const found = await this.#store.list({ tenant: caller.tenant, route, key, cursor, limit: limit + 1 });
     const items = found.slice(0, limit);

@@ -11,10 +11,10 @@ import type { Observable } from 'rxjs';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { secretsOf } from '../config/secrets.js';
 import { ERRORS } from '../errors.js';
-import { isNdjson } from '../http/asked.js';
-import { callerOf } from '../http/caller-of.js';
-import { routeOf, type ServedRoute } from '../http/route-of.js';
+import { isNdjson } from '../http/bodies.js';
+import { routeOf, type ServedRoute } from '../http/routes.js';
 import { secretHider } from '../log.js';
+import { callerOf } from '../security/caller.js';
 import { AuditStore, type NewAuditEntry } from './audit-store.js';
 import { keptText, summaryOf } from './audit-summary.js';
 

@@ -10,7 +10,8 @@ import {
 import { Controller, Inject } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { ERRORS } from '../errors.js';
-import { Ask, type Asked, Serve } from '../http/asked.js';
+import { HandleRoute } from '../http/routes.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import { Heartbeat } from './heartbeat.js';
 import { InstanceStore } from './instance-store.js';
 
@@ -39,12 +40,12 @@ export class FleetController {
     this.#heartbeat = heartbeat;
   }
 
-  @Serve(ROUTES.listInstances)
+  @HandleRoute(ROUTES.listInstances)
   async instances(): Promise<InstanceList> {
     return { items: [...(await this.#store.list())] };
   }
 
-  @Serve(ROUTES.getPool)
+  @HandleRoute(ROUTES.getPool)
   async pool(): Promise<PoolBody> {
     const instances = (await this.#running()).map(
       ({ instanceId, bulkInstanceId, workerCount, wantedWorkers, busy }) => ({
@@ -63,8 +64,8 @@ export class FleetController {
     };
   }
 
-  @Serve(ROUTES.scalePool)
-  async scale(@Ask() { body }: Asked<typeof ROUTES.scalePool>): Promise<ScaleResponse> {
+  @HandleRoute(ROUTES.scalePool)
+  async scale(@RouteInput() { body }: ValidatedRequest<typeof ROUTES.scalePool>): Promise<ScaleResponse> {
     const { workerCount, instance } = body;
     const instances = await this.#store.want(workerCount, instance);
     if (instances.length === 0) throw await this.#notFound(instance);

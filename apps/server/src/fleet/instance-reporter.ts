@@ -4,7 +4,7 @@ import { Outbox } from '@millrace/outbox';
 import { Inject, Injectable } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { Readiness } from '../health/readiness.js';
-import { isoOrNull } from '../http/iso-or-null.js';
+import { toIsoOrNull } from '../http/bodies.js';
 import type { InstanceReport } from './instance-store.js';
 import { MemoryWatch } from './memory-watch.js';
 
@@ -56,7 +56,7 @@ export class InstanceReporter {
       workerCount: this.runsJobs ? workerCount : null,
       runs: {
         stopping: draining.isDraining,
-        stoppingSince: isoOrNull(draining.beganAt),
+        stoppingSince: toIsoOrNull(draining.beganAt),
         gracePeriodMs: config.gracePeriodMs,
         processors: this.runsJobs ? named(processors.types) : [],
         dags: named(registry.names),

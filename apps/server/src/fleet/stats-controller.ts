@@ -1,7 +1,8 @@
 import { momentOf, ROUTES, STAT_RINGS, type StatStep, type StatsBody } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
-import { Ask, type Asked, Serve } from '../http/asked.js';
-import { requestInvalid } from '../http/request-invalid.js';
+import { requestInvalid } from '../http/request-errors.js';
+import { HandleRoute } from '../http/routes.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import { DatabaseTime } from './database-time.js';
 import { statPoint } from './stat-point.js';
 import { StatStore } from './stat-store.js';
@@ -20,8 +21,8 @@ export class StatsController {
     this.#time = time;
   }
 
-  @Serve(ROUTES.getStats)
-  async stats(@Ask() { query }: Asked<typeof ROUTES.getStats>): Promise<StatsBody> {
+  @HandleRoute(ROUTES.getStats)
+  async stats(@RouteInput() { query }: ValidatedRequest<typeof ROUTES.getStats>): Promise<StatsBody> {
     const step = Number(query.step) as StatStep;
     const { first, last } = slotsOf(query, step, this.#time.now());
     const slots = new Map((await this.#store.read(step, first, last)).map((one) => [one.slot, one]));

@@ -1,8 +1,8 @@
 import { type HealthBody, ROUTES } from '@millrace/contract';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Serve } from '../http/asked.js';
-import { callerOf } from '../http/caller-of.js';
+import { HandleRoute } from '../http/routes.js';
+import { callerOf } from '../security/caller.js';
 import { Readiness } from './readiness.js';
 
 /** Answers those who watch over processes. */
@@ -14,12 +14,12 @@ export class HealthController {
     this.#readiness = readiness;
   }
 
-  @Serve(ROUTES.getLive)
+  @HandleRoute(ROUTES.getLive)
   live(): HealthBody {
     return { ok: true, checks: [] };
   }
 
-  @Serve(ROUTES.getReady)
+  @HandleRoute(ROUTES.getReady)
   async ready(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,

@@ -2,8 +2,7 @@ import type { HealthBody, HealthCheck } from '@millrace/contract';
 import { TIMED_OUT, toWorkError, withDeadline } from '@millrace/foundation';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
-import { type Backend, CHECK_MS } from './backend.js';
-import { databaseBackend, redisBackend } from './backends.js';
+import { type Backend, CHECK_MS, databaseBackend, redisBackend } from './backends.js';
 
 /** However many ask, the backends are asked once in this time. */
 const FRESH_MS = 500;

@@ -1,22 +1,22 @@
 import { MillraceError } from '@millrace/foundation';
 import { ERRORS as REDIS_ERRORS, RedisConnection } from '@millrace/redis';
-import { type Backend, CHECK_MS } from './backend.js';
 
 /**
- * Redis: whether it answers, and whether it keeps what it is given. By a connection of its own, so that a queue of calls that wait is
- * not taken for a Redis that is silent.
+ * Checks that Redis responds and does not evict keys. Uses its own connection, so that a queue of waiting calls does not make Redis
+ * look unresponsive.
+ * @param timeoutMs - the time limit of a check.
  */
-export function openRedisBackend(url: string): Backend {
+export function openRedisBackend(url: string, timeoutMs: number) {
   const redis = new RedisConnection({
     url,
     connectionName: 'millrace-health',
-    callTimeoutMs: CHECK_MS,
-    connectTimeoutMs: CHECK_MS,
-    watchdogMs: 2 * CHECK_MS,
+    callTimeoutMs: timeoutMs,
+    connectTimeoutMs: timeoutMs,
+    watchdogMs: 2 * timeoutMs,
   });
   return {
     name: 'redis',
-    async check() {
+    async check(): Promise<string | undefined> {
       try {
         await redis.requireNoEviction();
         return undefined;
@@ -30,7 +30,7 @@ export function openRedisBackend(url: string): Backend {
   };
 }
 
-/** Whether Redis answers, and says that this user may not ask. */
+/** Reports whether Redis denied a command to this user. */
 export const isForbidden = (error: unknown): boolean =>
   REDIS_ERRORS.is(error, 'REDIS_REFUSED') &&
   error instanceof MillraceError &&

@@ -7,13 +7,12 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerConfig } from '../config/model.js';
 import { ERRORS } from '../errors.js';
-import { ANYBODY, LOCAL_CALLER } from '../security/caller.js';
-import { callerOf } from './caller-of.js';
+import { ANYBODY, callerOf, LOCAL_CALLER } from '../security/caller.js';
+import { readBodies } from './bodies.js';
 import { addGate, type GateEnvironment } from './gate.js';
 import { guardAnswers } from './guard-answers.js';
 import { observeRequests, type RequestObservers } from './observe-requests.js';
-import { readBodies } from './read-bodies.js';
-import { routeOf } from './route-of.js';
+import { routeOf } from './routes.js';
 
 /** Longer than any id, as a URL writes it. */
 const PARAMETER_CHARACTERS_MAX = 2_048;

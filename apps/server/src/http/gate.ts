@@ -2,12 +2,11 @@ import { BadRequestException, NotFoundException } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ERRORS } from '../errors.js';
 import type { ApiKeys } from '../security/api-keys.js';
-import { ANYBODY, type Caller, LOCAL_CALLER } from '../security/caller.js';
+import { ANYBODY, type Caller, LOCAL_CALLER, noteCaller } from '../security/caller.js';
 import { refusalOf } from '../security/judge-caller.js';
 import { originRefusal } from '../security/judge-origin.js';
-import { noteCaller } from './caller-of.js';
 import type { Draining } from './draining.js';
-import { routeOf } from './route-of.js';
+import { routeOf } from './routes.js';
 import type { Streams } from './streams.js';
 
 /** What the gate judges by. */

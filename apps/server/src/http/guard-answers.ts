@@ -4,7 +4,7 @@ import type { Clock } from '@millrace/foundation';
 import { BadRequestException } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import type { ServerConfig } from '../config/model.js';
-import { routeOf } from './route-of.js';
+import { routeOf } from './routes.js';
 
 /** How long answers are kept for whom they are for. */
 export interface AnswerPatience {

@@ -1,9 +1,9 @@
 import { type Clock, type Logger, traceIdOf } from '@millrace/foundation';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerMetrics } from '../metrics/server-metrics.js';
-import { traceparentOf } from './asked.js';
-import { callerIfKnown } from './caller-of.js';
-import { routeOf } from './route-of.js';
+import { callerIfKnown } from '../security/caller.js';
+import { routeOf } from './routes.js';
+import { traceparentOf } from './validated-request.js';
 
 /** Who is told of requests. */
 export interface RequestObservers {

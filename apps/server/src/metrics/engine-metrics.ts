@@ -12,7 +12,7 @@ import type { FastifyReply } from 'fastify';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { ChatHost } from '../chat/chat-host.js';
 import { PARTS, type ServerParts } from '../compose/parts.js';
-import { Serve } from '../http/asked.js';
+import { HandleRoute } from '../http/routes.js';
 import { METRICS, processGauge } from './server-metrics.js';
 
 /** How long a scrape waits for a store; then it shows what it saw last. */
@@ -84,7 +84,7 @@ export class MetricsController {
     this.#metrics = metrics;
   }
 
-  @Serve(ROUTES.getMetrics)
+  @HandleRoute(ROUTES.getMetrics)
   async metrics(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     reply.type(this.#metrics.contentType);
     return this.#metrics.text();

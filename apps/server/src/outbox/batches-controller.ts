@@ -9,9 +9,10 @@ import {
 import { Batches, ERRORS, Pusher } from '@millrace/outbox';
 import { Controller, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Ask, type Asked, Serve } from '../http/asked.js';
-import { meantTenant } from '../http/meant-tenant.js';
-import { pageBody } from '../http/page-body.js';
+import { pageBody } from '../http/bodies.js';
+import { HandleRoute } from '../http/routes.js';
+import { resolveTenant } from '../http/tenant-scope.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import type { Caller } from '../security/caller.js';
 import { batchBody, batchDetailsBody, batchSummary, taskBody } from './bodies.js';
 
@@ -36,50 +37,52 @@ export class BatchesController {
     this.#pusher = pusher;
   }
 
-  @Serve(START)
+  @HandleRoute(START)
   async start(
-    @Ask() { body, caller, traceparent }: Asked<typeof START>,
+    @RouteInput() { body, caller, traceparent }: ValidatedRequest<typeof START>,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StartedBatchBody> {
     const { dag, bizKey, payload, ifEnded } = body;
-    const tenant = meantTenant(caller, body.tenant);
+    const tenant = resolveTenant(caller, body.tenant);
     const batch = await this.#pusher.start(dag, bizKey, payload, { tenant, ifEnded, traceparent });
     reply.status(batch.created ? 201 : 200);
     return { ...batchBody(batch), created: batch.created };
   }
 
-  @Serve(LIST)
-  async list(@Ask() { query, caller }: Asked<typeof LIST>): Promise<BatchPage> {
-    const tenant = meantTenant(caller, query.tenant);
+  @HandleRoute(LIST)
+  async list(@RouteInput() { query, caller }: ValidatedRequest<typeof LIST>): Promise<BatchPage> {
+    const tenant = resolveTenant(caller, query.tenant);
     return pageBody(await this.#batches.list({ ...query, tenant }), batchSummary);
   }
 
-  @Serve(GET)
-  async get(@Ask() { params, caller }: Asked<typeof GET>): Promise<BatchDetailsBody> {
+  @HandleRoute(GET)
+  async get(@RouteInput() { params, caller }: ValidatedRequest<typeof GET>): Promise<BatchDetailsBody> {
     await this.#requireOwn(caller, params.batchId);
     return batchDetailsBody(await this.#batches.status(params.batchId));
   }
 
-  @Serve(ABORT)
-  async abort(@Ask() { params, caller }: Asked<typeof ABORT>): Promise<BatchBody> {
+  @HandleRoute(ABORT)
+  async abort(@RouteInput() { params, caller }: ValidatedRequest<typeof ABORT>): Promise<BatchBody> {
     await this.#requireOwn(caller, params.batchId);
     return batchBody(await this.#batches.abort(params.batchId));
   }
 
-  @Serve(RETRY)
-  async retry(@Ask() { params, caller }: Asked<typeof RETRY>): Promise<BatchBody> {
+  @HandleRoute(RETRY)
+  async retry(@RouteInput() { params, caller }: ValidatedRequest<typeof RETRY>): Promise<BatchBody> {
     await this.#requireOwn(caller, params.batchId);
     return batchBody(await this.#batches.retry(params.batchId));
   }
 
-  @Serve(TASKS)
-  async tasks(@Ask() { params, query, caller }: Asked<typeof TASKS>): Promise<BatchTaskPage> {
+  @HandleRoute(TASKS)
+  async tasks(
+    @RouteInput() { params, query, caller }: ValidatedRequest<typeof TASKS>,
+  ): Promise<BatchTaskPage> {
     await this.#requireOwn(caller, params.batchId);
     return pageBody(await this.#batches.tasks(params.batchId, query), taskBody);
   }
 
-  @Serve(RETRY_TASK)
-  async retryTask(@Ask() { params, caller }: Asked<typeof RETRY_TASK>): Promise<BatchBody> {
+  @HandleRoute(RETRY_TASK)
+  async retryTask(@RouteInput() { params, caller }: ValidatedRequest<typeof RETRY_TASK>): Promise<BatchBody> {
     await this.#requireOwn(caller, params.batchId);
     return batchBody(await this.#batches.retryTask(params.batchId, params.taskKey));
   }

@@ -16,7 +16,7 @@ import type {
   TaskSummary,
   TaskView,
 } from '@millrace/outbox';
-import { isoOrNull } from '../http/iso-or-null.js';
+import { toIsoOrNull } from '../http/bodies.js';
 
 /** A batch as lists show it. */
 export const batchSummary = (batch: ListedBatch): BatchSummary => ({
@@ -33,7 +33,7 @@ export const batchSummary = (batch: ListedBatch): BatchSummary => ({
   schedule: batch.schedule ?? null,
   createdAt: batch.createdAt.toISOString(),
   updatedAt: batch.updatedAt.toISOString(),
-  endedAt: isoOrNull(batch.endedAt),
+  endedAt: toIsoOrNull(batch.endedAt),
 });
 
 /** A batch with its payload. */
@@ -52,12 +52,12 @@ const taskSummary = (task: TaskSummary): BatchTaskSummary => ({
   lost: task.lost,
   workerId: task.workerId ?? null,
   visibleAt: task.visibleAt.toISOString(),
-  leaseUntil: isoOrNull(task.leaseUntil),
+  leaseUntil: toIsoOrNull(task.leaseUntil),
   error: task.error ?? null,
   skippedBy: task.skippedBy ?? null,
   addedBy: task.addedBy ?? null,
-  startedAt: isoOrNull(task.startedAt),
-  endedAt: isoOrNull(task.endedAt),
+  startedAt: toIsoOrNull(task.startedAt),
+  endedAt: toIsoOrNull(task.endedAt),
 });
 
 /** A task with its result. */
@@ -75,7 +75,7 @@ export const batchDetailsBody = (details: BatchDetails): BatchDetailsBody => ({
   criticalPath: details.criticalPath
     ? { ...details.criticalPath, keys: [...details.criticalPath.keys] }
     : null,
-  eta: isoOrNull(details.eta),
+  eta: toIsoOrNull(details.eta),
 });
 
 /** A stored DAG. */
@@ -98,8 +98,8 @@ export const scheduleBody = (schedule: Schedule): ScheduleBody => ({
   payload: schedule.payload,
   catchUp: schedule.catchUp,
   paused: schedule.paused,
-  nextAt: isoOrNull(schedule.nextAt),
-  lastAt: isoOrNull(schedule.lastAt),
+  nextAt: toIsoOrNull(schedule.nextAt),
+  lastAt: toIsoOrNull(schedule.lastAt),
   lastBatchId: schedule.lastBatchId ?? null,
   failures: schedule.failures,
   error: schedule.error ?? null,

@@ -2,8 +2,9 @@ import { type AppliedDagBody, type DagPage, ROUTES } from '@millrace/contract';
 import { Dags } from '@millrace/outbox';
 import { Controller, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Ask, type Asked, Serve } from '../http/asked.js';
-import { pageBody } from '../http/page-body.js';
+import { pageBody } from '../http/bodies.js';
+import { HandleRoute } from '../http/routes.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import { dagBody } from './bodies.js';
 
 const { applyDag: APPLY, listDags: LIST } = ROUTES;
@@ -17,9 +18,9 @@ export class DagsController {
     this.#dags = dags;
   }
 
-  @Serve(APPLY)
+  @HandleRoute(APPLY)
   async apply(
-    @Ask() { body }: Asked<typeof APPLY>,
+    @RouteInput() { body }: ValidatedRequest<typeof APPLY>,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AppliedDagBody> {
     const applied = await this.#dags.apply(body);
@@ -27,8 +28,8 @@ export class DagsController {
     return applied;
   }
 
-  @Serve(LIST)
-  async list(@Ask() { query }: Asked<typeof LIST>): Promise<DagPage> {
+  @HandleRoute(LIST)
+  async list(@RouteInput() { query }: ValidatedRequest<typeof LIST>): Promise<DagPage> {
     return pageBody(await this.#dags.list(query), dagBody);
   }
 }

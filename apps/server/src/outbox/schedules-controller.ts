@@ -2,9 +2,10 @@ import { type RemovedScheduleBody, ROUTES, type ScheduleBody, type SchedulePage 
 import { NO_TENANT } from '@millrace/foundation';
 import { ERRORS, Schedules } from '@millrace/outbox';
 import { Controller, Inject } from '@nestjs/common';
-import { Ask, type Asked, Serve } from '../http/asked.js';
-import { meantTenant } from '../http/meant-tenant.js';
-import { pageBody } from '../http/page-body.js';
+import { pageBody } from '../http/bodies.js';
+import { HandleRoute } from '../http/routes.js';
+import { resolveTenant } from '../http/tenant-scope.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import { scheduleBody } from './bodies.js';
 
 const { setSchedule: SET, listSchedules: LIST, removeSchedule: REMOVE } = ROUTES;
@@ -18,22 +19,24 @@ export class SchedulesController {
     this.#schedules = schedules;
   }
 
-  @Serve(SET)
-  async set(@Ask() { body, caller }: Asked<typeof SET>): Promise<ScheduleBody> {
-    const tenant = meantTenant(caller, body.tenant);
+  @HandleRoute(SET)
+  async set(@RouteInput() { body, caller }: ValidatedRequest<typeof SET>): Promise<ScheduleBody> {
+    const tenant = resolveTenant(caller, body.tenant);
     return scheduleBody(await this.#schedules.set({ ...body, tenant }));
   }
 
-  @Serve(LIST)
-  async list(@Ask() { query, caller }: Asked<typeof LIST>): Promise<SchedulePage> {
-    const tenant = meantTenant(caller, query.tenant);
+  @HandleRoute(LIST)
+  async list(@RouteInput() { query, caller }: ValidatedRequest<typeof LIST>): Promise<SchedulePage> {
+    const tenant = resolveTenant(caller, query.tenant);
     return pageBody(await this.#schedules.list({ ...query, tenant }), scheduleBody);
   }
 
-  @Serve(REMOVE)
-  async remove(@Ask() { params, query, caller }: Asked<typeof REMOVE>): Promise<RemovedScheduleBody> {
+  @HandleRoute(REMOVE)
+  async remove(
+    @RouteInput() { params, query, caller }: ValidatedRequest<typeof REMOVE>,
+  ): Promise<RemovedScheduleBody> {
     const { name } = params;
-    const tenant = meantTenant(caller, query.tenant) ?? NO_TENANT;
+    const tenant = resolveTenant(caller, query.tenant) ?? NO_TENANT;
     if (!(await this.#schedules.remove({ name, tenant })))
       throw ERRORS.create('SCHEDULE_NOT_FOUND', { schedule: name });
     return { tenant, name };

@@ -2,7 +2,7 @@ import { PAGE_ROUTES } from '@millrace/contract';
 import { Controller, Inject, NotFoundException, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PARTS, type ServerParts } from '../compose/parts.js';
-import { Serve } from '../http/asked.js';
+import { HandleRoute } from '../http/routes.js';
 import { PageFiles } from './page-files.js';
 
 const [FIRST_VIEW, ...OTHER_VIEWS] = PAGE_ROUTES.views;
@@ -16,7 +16,7 @@ export class PageController {
     this.#files = new PageFiles(pageFolder);
   }
 
-  @Serve(FIRST_VIEW, ...OTHER_VIEWS)
+  @HandleRoute(FIRST_VIEW, ...OTHER_VIEWS)
   async view(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -24,7 +24,7 @@ export class PageController {
     return (await this.#files.html()).answer(request, reply);
   }
 
-  @Serve(PAGE_ROUTES.asset)
+  @HandleRoute(PAGE_ROUTES.asset)
   async asset(
     @Param('file') name: string,
     @Req() request: FastifyRequest,

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { ServerConfig } from '../config/model.js';
 import { ERRORS } from '../errors.js';
 import { ANYBODY, type Caller, LOCAL_CALLER } from './caller.js';
 
@@ -65,4 +66,14 @@ function parseKey(text: string, index: number): ApiKey {
   if (!/^[!-~]+$/.test(secret))
     throw refuse(`(${name}) needs a secret of printable ASCII characters without spaces`);
   return { caller: Object.freeze({ name, role: role as Caller['role'], tenant }), hash: hashOf(secret) };
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/i;
+
+/**
+ * Rejects a host that other machines can reach if the server has no keys.
+ * @throws MillraceError `KEYS_REQUIRED`.
+ */
+export function requireKeys({ host }: Pick<ServerConfig, 'host'>, keys: Pick<ApiKeys, 'size'>): void {
+  if (keys.size === 0 && !LOOPBACK.test(host)) throw ERRORS.create('KEYS_REQUIRED', { host });
 }

@@ -2,7 +2,8 @@ import { type CallerBody, ROUTES } from '@millrace/contract';
 import { Controller, Inject } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { isEmbedded } from '../config/model.js';
-import { Ask, type Asked, Serve } from '../http/asked.js';
+import { HandleRoute } from '../http/routes.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 
 /** Tells callers who they are. */
 @Controller()
@@ -13,8 +14,8 @@ export class CallerController {
     this.#parts = parts;
   }
 
-  @Serve(ROUTES.getCaller)
-  caller(@Ask() { caller }: Asked<typeof ROUTES.getCaller>): CallerBody {
+  @HandleRoute(ROUTES.getCaller)
+  caller(@RouteInput() { caller }: ValidatedRequest<typeof ROUTES.getCaller>): CallerBody {
     const { name, role, tenant } = caller;
     const { config, version } = this.#parts;
     return {

@@ -1,7 +1,7 @@
 import { ROLES } from '@millrace/contract';
 import type { MillraceError } from '@millrace/foundation';
 import { ERRORS } from '../errors.js';
-import type { ServedRoute } from '../http/route-of.js';
+import type { ServedRoute } from '../http/routes.js';
 import type { Caller } from './caller.js';
 
 /** What a route asks of its callers. */

@@ -3,7 +3,6 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openApiDocument } from '../../src/docs/openapi-document.js';
 import type { OpenApiOperation } from '../../src/docs/openapi-model.js';
-import { patternOf } from '../../src/http/route-of.js';
 import { serve, type TestServer } from '../serve.js';
 
 const document = openApiDocument('1.2.3');
@@ -128,7 +127,7 @@ describe('a server with documentation', () => {
     // Without a key whatever is there is refused before it does anything, and what is not there is not found.
     const statuses = await Promise.all(
       ROWS.map(async (route) => {
-        const path = patternOf(route).replaceAll(/:\w+/g, 'x');
+        const path = route.path.replaceAll(/\{\w+\}/g, 'x');
         const { status } = await server.send(path, { method: route.method });
         return [route.id, route.role === 'none' ? status < 400 : status === 401];
       }),

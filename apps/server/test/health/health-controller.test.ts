@@ -3,8 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { HealthController } from '../../src/health/health-controller.js';
 import type { Readiness } from '../../src/health/readiness.js';
-import { noteCaller } from '../../src/http/caller-of.js';
-import type { Caller } from '../../src/security/caller.js';
+import { type Caller, noteCaller } from '../../src/security/caller.js';
 
 const SEEN: HealthBody = {
   ok: false,

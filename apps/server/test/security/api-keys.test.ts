@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ApiKeys } from '../../src/security/api-keys.js';
+import { ApiKeys, requireKeys } from '../../src/security/api-keys.js';
 import { originRefusal } from '../../src/security/judge-origin.js';
-import { requireKeys } from '../../src/security/require-keys.js';
 import { API_KEYS, SECRETS } from './test-keys.js';
 
 describe('API keys', () => {

@@ -1,6 +1,6 @@
 import { ERRORS as BULK_ERRORS } from '@millrace/bulk-action';
 import { ERRORS, toWorkError } from '@millrace/foundation';
-import { optionFault } from '../../http/as-request-error.js';
+import { optionFault } from '../../http/request-errors.js';
 
 /** Where the fault is within the one job of a call, and where a hint is: whoever reads it knows the job by its line. */
 const OF_THE_JOB = /^jobs\.\d+\.?/;

@@ -1,4 +1,4 @@
-import type { Environment } from '../../config/given-settings.js';
+import type { Environment } from '../../config/settings.js';
 import type { Screen } from '../surroundings.js';
 
 /** Whether a screen can be written over: bars can move there. */
