@@ -7,7 +7,6 @@ import { OpId } from './op-id.js';
 import { Outcome } from './outcome.js';
 import type { OrchestratorParts } from './parts.js';
 import type { OpenCounts, OperationCounts } from './ports.js';
-import { estimatedMs, type RouteDurations, withDuration } from './rules/route-durations.js';
 import { isTerminal } from './states.js';
 
 /** The tenant whose operations are visible (all). */
@@ -38,6 +37,9 @@ const PAGE_SPEC = {
 const ROUTES_MAX = 1_000;
 const DURATION_UNKNOWN_MS = 1_000;
 const ASK_AGAIN_MIN_MS = 100;
+/** Number of ended operations of a route from which the duration of the next is estimated. */
+const DURATIONS_KEPT = 64;
+const DURATION_QUANTILE = 0.9;
 /** Time for which a reader of changes waits before it reads the operation again. */
 const CHANGES_WAIT_MS = 30_000;
 
@@ -45,7 +47,7 @@ const CHANGES_WAIT_MS = 30_000;
 export class Operations {
   readonly #parts: OrchestratorParts;
   readonly #finalizer: Finalizer;
-  readonly #durations = new Map<string, RouteDurations>();
+  readonly #durations = new Map<string, readonly number[]>();
 
   constructor(parts: OrchestratorParts, finalizer: Finalizer) {
     this.#parts = parts;
@@ -200,3 +202,14 @@ export class Operations {
 /** Differs after each change that readers see. An extended lease is none. */
 const changeKey = ({ state, attempts, refusals, dueAt, backing, owner }: Operation): string =>
   [state, attempts, refusals, dueAt?.getTime(), backing?.ref, owner].join('|');
+
+/** Adds a duration to the latest of a route and drops the oldest. */
+export const withDuration = (recent: readonly number[] | undefined, durationMs: number): readonly number[] =>
+  [...(recent ?? []), durationMs].slice(-DURATIONS_KEPT);
+
+/** Estimates the duration of an operation of a route, from its acceptance to its end. */
+export function estimatedMs(recent: readonly number[] | undefined, unknownMs: number): number {
+  if (!recent || recent.length === 0) return unknownMs;
+  const sorted = [...recent].sort((one, other) => one - other);
+  return sorted[Math.ceil(DURATION_QUANTILE * sorted.length) - 1] ?? unknownMs;
+}

@@ -6,7 +6,6 @@ import { ATTEMPT_DEFAULTS } from '../../src/options.js';
 import { Outcome } from '../../src/outcome.js';
 import { PreparedRoute } from '../../src/prepared-route.js';
 import { fitOutcome, judgeOutcome, outcomeOfError } from '../../src/rules/outcomes.js';
-import { estimatedMs, type RouteDurations, withDuration } from '../../src/rules/route-durations.js';
 
 const RETRY = Outcome.retry({ reason: 'LATER', attemptCount: 2, nextRetryAfterMs: 70 });
 
@@ -80,13 +79,5 @@ describe('the outcome of an attempt', () => {
     });
     expect(Outcome.is(fitOutcome(Outcome.ok([1]), 50))).toBe(true);
     expect(fitOutcome(RETRY, 1)).toBe(RETRY);
-  });
-
-  it('orchestrator FR-5: estimates durations by the slow ones of the last 64', () => {
-    expect(estimatedMs(undefined, 777)).toBe(777);
-    let known: RouteDurations | undefined;
-    for (let duration = 1; duration <= 1_000; duration++) known = withDuration(known, duration);
-    expect(known?.recent).toHaveLength(64);
-    expect(estimatedMs(known, 777)).toBe(994);
   });
 });
