@@ -7,6 +7,12 @@ export interface Verdict {
   readonly evidence: string;
 }
 
+const COMPLAINTS_SHOWN = 5;
+
+/** Returns the number of complaints and the first five of them, as evidence. */
+export const some = (complaints: readonly string[]): string =>
+  `${complaints.length} wrong: ${complaints.slice(0, COMPLAINTS_SHOWN).join('; ').slice(0, 1500)}`;
+
 /** How one scenario went by one seed. */
 export interface Outcome {
   readonly scenario: string;

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { GroupView } from '@millrace/bulk-action';
 import type { LedgerEntry } from '@millrace/testkit';
 import { afterAll, describe, expect, it } from 'vitest';
-import { addedNumber } from '../src/rolling/added-number.js';
 import {
   checkAddedFields,
   checkBothWorked,
@@ -12,7 +11,7 @@ import {
   checkRollingLoss,
   checkRollingOnce,
 } from '../src/rolling/check-rolling.js';
-import { ENGINE, type RollingEvidence, type StoredRow } from '../src/rolling/evidence.js';
+import { addedNumber, ENGINE, type RollingEvidence, type StoredRow } from '../src/rolling/evidence.js';
 import { folderOf, makeNextRelease, OLD_RELEASE } from '../src/rolling/release.js';
 
 let seq = 0;

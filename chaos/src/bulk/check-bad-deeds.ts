@@ -1,7 +1,6 @@
 import type { DeadLetter, GroupView } from '@millrace/bulk-action';
 import type { LedgerEntry } from '@millrace/testkit/ledger';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import { BAD_DEEDS } from './bad-deeds.js';
 import type { Evidence } from './evidence.js';
 import { jobName } from './plan.js';

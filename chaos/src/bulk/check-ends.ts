@@ -1,6 +1,5 @@
 import { hasEnded } from '@millrace/bulk-action';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import type { Evidence } from './evidence.js';
 import { jobsByName } from './plan.js';
 import { isFinal } from './tries.js';

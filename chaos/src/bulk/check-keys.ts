@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import type { Evidence, StoredKey } from './evidence.js';
 import { KEY_PREFIX } from './settings.js';
 

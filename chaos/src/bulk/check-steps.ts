@@ -1,7 +1,6 @@
 import type { GroupView } from '@millrace/bulk-action';
 import type { LedgerEntry } from '@millrace/testkit/ledger';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import type { Counted } from './counting-aggregator.js';
 import type { Evidence } from './evidence.js';
 import { type PlannedDeath, STEPS } from './steps.js';

@@ -1,5 +1,4 @@
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import type { Evidence } from './evidence.js';
 import { isFinal, type SettledTry } from './tries.js';
 

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { counted } from '../outbox/evidence.js';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import { type Evidence, listed } from './evidence.js';
 import { STEPS } from './steps.js';
 

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isTerminal, type OperationState, type Outcome, TRANSITIONS } from '@millrace/orchestrator';
 import { counted } from '../outbox/evidence.js';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import { type Change, type Evidence, listed, type StoredOperation } from './evidence.js';
 import { HOPELESS, type PlannedCommand } from './plan.js';
 

@@ -1,5 +1,4 @@
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import { byOperation, type Change, type Evidence, type Run } from './evidence.js';
 import { ownerOf } from './settings.js';
 

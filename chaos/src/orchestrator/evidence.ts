@@ -1,7 +1,7 @@
 import type { Outcome } from '@millrace/orchestrator';
 import { type LedgerEntry, readLedger } from '@millrace/testkit/ledger';
-import { asking } from '../outbox/asking.js';
 import { counted } from '../outbox/evidence.js';
+import { asking } from '../postgres.js';
 import type { Plan } from './plan.js';
 
 /** An operation in the store. */

@@ -1,8 +1,7 @@
 import { wait } from '@millrace/async-utils';
 import type { Rng } from '@millrace/foundation';
 import { readLedger } from '@millrace/testkit/ledger';
-import { type RestartKind, restartPostgres } from '../crashing-postgres.js';
-import { asking } from '../outbox/asking.js';
+import { asking, type RestartKind, restartPostgres } from '../postgres.js';
 import { APPLICATION, type OrchestratorScale } from './settings.js';
 import type { OrchestratorWorld } from './world.js';
 

@@ -10,9 +10,8 @@ import {
   startTcpProxy,
   type TcpProxy,
 } from '@millrace/testkit';
-import { startCrashingPostgres } from '../crashing-postgres.js';
 import { Crew } from '../crew.js';
-import { asking } from '../outbox/asking.js';
+import { asking, startCrashingPostgres } from '../postgres.js';
 import type { ScenarioContext } from '../registry.js';
 import type { Plan } from './plan.js';
 import type { InstanceBrief, OrchestratorScale } from './settings.js';

@@ -1,7 +1,6 @@
 import { wait } from '@millrace/async-utils';
 import type { Queryable } from '@millrace/postgres';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import type { Evidence } from './evidence.js';
 import { taskName, tasksOf, wanted } from './plan.js';
 

@@ -1,5 +1,5 @@
 import { wait } from '@millrace/async-utils';
-import { asking } from './asking.js';
+import { asking } from '../postgres.js';
 
 const LOOK_EVERY_MS = 50;
 

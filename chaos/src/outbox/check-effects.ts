@@ -1,5 +1,4 @@
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import { byName, type Evidence, isSame, type Run, reopened, type StoredTask } from './evidence.js';
 import { stateOf } from './expected.js';
 import { taskName, tasksOf, wanted } from './plan.js';

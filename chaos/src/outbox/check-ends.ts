@@ -1,5 +1,4 @@
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import { counted, type Evidence, isSame, reopened } from './evidence.js';
 import { chanceOf, expectedOutcome, seenInStore, stateOf } from './expected.js';
 import { type PlannedBatch, taskName, tasksOf, wanted } from './plan.js';

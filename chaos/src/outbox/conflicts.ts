@@ -1,8 +1,7 @@
 import { wait } from '@millrace/async-utils';
 import type { Rng } from '@millrace/foundation';
 import type { LedgerEntry } from '@millrace/testkit/ledger';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import type { CrossedPair } from './conflict-plan.js';
 import type { ConflictScale } from './conflict-settings.js';
 import type { ConflictWorld } from './conflict-world.js';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type LedgerEntry, readLedger } from '@millrace/testkit/ledger';
-import { asking } from './asking.js';
+import { asking } from '../postgres.js';
 import { type Plan, taskName } from './plan.js';
 
 /** A batch in the store. */

@@ -1,8 +1,7 @@
 import { wait } from '@millrace/async-utils';
 import { readLedger } from '@millrace/testkit/ledger';
-import { type RestartKind, restartPostgres } from '../crashing-postgres.js';
+import { asking, type RestartKind, restartPostgres } from '../postgres.js';
 import type { ScenarioContext } from '../registry.js';
-import { asking } from './asking.js';
 import { APPLICATION, applicationOf, type OutboxScale } from './settings.js';
 import type { OutboxWorld } from './world.js';
 

@@ -1,8 +1,7 @@
 import type { StartedBatch } from '@millrace/outbox';
 import type { Tx } from '@millrace/postgres';
 import { type LedgerEntry, until } from '@millrace/testkit';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import type { CrossedPair } from './conflict-plan.js';
 import type { Evidence } from './evidence.js';
 import { untilAnswered } from './follow.js';

@@ -1,6 +1,6 @@
 import type { LedgerEntry } from '@millrace/testkit/ledger';
+import { asking } from '../postgres.js';
 import type { Verdict } from '../registry.js';
-import { asking } from './asking.js';
 
 /**
  * Takes the place of PostgreSQL's own NOTIFY by coming before it in the search path, and swallows what is sent while it is told to. Numbers of a

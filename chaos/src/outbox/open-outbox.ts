@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { type DagDefinition, defineDag, Outbox, type OutboxOptions, task } from '@millrace/outbox';
-import { type Database, PgDatabase } from '@millrace/postgres';
+import { type Database, PgDatabase, type TransactionOptions, type Tx } from '@millrace/postgres';
 import { type Ledger, openLedger } from '@millrace/testkit/ledger';
 import { isWanted, Performer } from './perform.js';
 import type { Plan } from './plan.js';
 import { TRIES } from './scripts.js';
 import { applicationOf, CALL_TIMEOUT_MS, type OutboxBrief, SLOTS } from './settings.js';
 import type { PlannedDag, PlannedTask } from './shapes.js';
-import { StrictDatabase } from './strict-database.js';
 import { INSERT_END } from './tables.js';
 
 /** One process' own part of the outbox. */
@@ -23,6 +22,13 @@ export interface OpenedOutbox {
 const CONNECTIONS_BESIDE = 4;
 /** As short as makes a failed try be over within a scenario. */
 const BACKOFF_MS = 100;
+
+/** Runs every transaction as SERIALIZABLE. Handlers and the outbox must retry after each conflict. */
+class StrictDatabase extends PgDatabase {
+  override transaction<T>(fn: (tx: Tx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    return super.transaction(fn, { ...options, isolation: 'serializable' });
+  }
+}
 
 /** Makes the outbox of one process; nothing is started. */
 export function openOutbox(brief: OutboxBrief, poll: boolean): OpenedOutbox {

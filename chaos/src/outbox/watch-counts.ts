@@ -1,7 +1,6 @@
 import { wait } from '@millrace/async-utils';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
-import { asking } from './asking.js';
+import { asking } from '../postgres.js';
+import { some, type Verdict } from '../registry.js';
 
 const LOOK_EVERY_MS = 500;
 

@@ -9,10 +9,9 @@ import {
   startTcpProxy,
   type TcpProxy,
 } from '@millrace/testkit';
-import { startCrashingPostgres } from '../crashing-postgres.js';
 import { Crew } from '../crew.js';
+import { asking, startCrashingPostgres } from '../postgres.js';
 import type { ScenarioContext } from '../registry.js';
-import { asking } from './asking.js';
 import { FAULTS_OVER } from './perform.js';
 import type { Plan } from './plan.js';
 import type { OutboxBrief, OutboxScale } from './settings.js';

@@ -1,6 +1,5 @@
 import type { LedgerEntry } from '@millrace/testkit/ledger';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import { ROWS_PER_WRITE } from './tables.js';
 
 /** A note as it is stored. */

@@ -9,7 +9,7 @@ import { migrate, PgDatabase } from '@millrace/postgres';
 import { until } from '@millrace/testkit';
 import { Redis } from 'ioredis';
 import { KEY_PREFIX } from '../bulk/settings.js';
-import { asking } from '../outbox/asking.js';
+import { asking } from '../postgres.js';
 import { addMigration, folderOf } from './release.js';
 import type { RollingWorld } from './world.js';
 

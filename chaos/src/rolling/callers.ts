@@ -6,7 +6,7 @@ import { defineDag, Outbox, task } from '@millrace/outbox';
 import { PgDatabase } from '@millrace/postgres';
 import { until } from '@millrace/testkit';
 import { KEY_PREFIX } from '../bulk/settings.js';
-import { asking } from '../outbox/asking.js';
+import { asking } from '../postgres.js';
 import { ROLLING_DAG, rollingDag } from './dag.js';
 import { ROLLING_PROCESSOR, type RollingScale, rollingConfig } from './settings.js';
 import type { RollingWorld } from './world.js';

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { declaredKeys } from '../bulk/check-keys.js';
 import { KEY_PREFIX } from '../bulk/settings.js';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import { ROW_TASKS } from './dag.js';
 import { ENGINE, type RollingEvidence } from './evidence.js';
 import { ADDED_KEY } from './release.js';

@@ -3,8 +3,7 @@ import { type LedgerEntry, readLedger } from '@millrace/testkit/ledger';
 import { Redis } from 'ioredis';
 import type { StoredKey } from '../bulk/evidence.js';
 import { KEY_PREFIX } from '../bulk/settings.js';
-import { asking } from '../outbox/asking.js';
-import { addedNumber } from './added-number.js';
+import { asking } from '../postgres.js';
 import type { HandedIn, RollingCallers } from './callers.js';
 import { ADDED_KEY } from './release.js';
 import type { RollingWorld } from './world.js';
@@ -89,6 +88,22 @@ async function addedFields(redis: Redis): Promise<AddedField[]> {
     fields.push({ record: key === '' ? ENGINE : key, counted: Number(counted), kept });
   }
   return fields;
+}
+
+/**
+ * Reads a number from a packed record by its name.
+ * @returns undefined if the record has no such number.
+ */
+export function addedNumber(value: Buffer, name: string): number | undefined {
+  const found = value.indexOf(name, 0, 'latin1');
+  if (found < 0) return undefined;
+  const at = found + name.length;
+  const kind = value[at];
+  if (kind === undefined) return undefined;
+  if (kind < 0x80) return kind;
+  if (kind === 0xcc) return value.readUInt8(at + 1);
+  if (kind === 0xcd) return value.readUInt16BE(at + 1);
+  return kind === 0xce ? value.readUInt32BE(at + 1) : undefined;
 }
 
 async function allKeys(redis: Redis): Promise<StoredKey[]> {

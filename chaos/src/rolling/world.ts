@@ -10,7 +10,7 @@ import {
   startRedis,
 } from '@millrace/testkit';
 import { Crew } from '../crew.js';
-import { asking } from '../outbox/asking.js';
+import { asking } from '../postgres.js';
 import type { ScenarioContext } from '../registry.js';
 import { loadFrom, makeNextRelease, OLD_RELEASE, type Release } from './release.js';
 import { EFFECTS, type RollingBrief, type RollingScale, rollingConfig } from './settings.js';

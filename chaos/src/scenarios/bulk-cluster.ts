@@ -8,8 +8,7 @@ import { checkAll, planFor, type Storm, underFire } from '../bulk/play.js';
 import { checkLiveness, measure, type Probe } from '../bulk/probe.js';
 import { bulkConfig, leaseMs } from '../bulk/settings.js';
 import { measureRecovery, type Recovery } from '../recovery.js';
-import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { registerScenario, type ScenarioContext, some, type Verdict } from '../registry.js';
 
 const SLOTS = 10;
 const [WORKERS, SHORT_WORKERS] = [4, 2];

@@ -7,8 +7,7 @@ import { checkAll } from '../bulk/play.js';
 import { bulkConfig, type CallerBrief, leaseMs } from '../bulk/settings.js';
 import { openWorld, type World } from '../bulk/world.js';
 import { programFile } from '../programs.js';
-import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { registerScenario, type ScenarioContext, some, type Verdict } from '../registry.js';
 
 const PROCESSES = 4;
 const CALLS = 100;

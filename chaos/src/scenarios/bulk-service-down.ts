@@ -5,8 +5,7 @@ import type { Evidence } from '../bulk/evidence.js';
 import { type Plan, planJob } from '../bulk/plan.js';
 import { planFor, runPlay, type Storm } from '../bulk/play.js';
 import { PROCESSOR_TYPE } from '../bulk/settings.js';
-import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { registerScenario, type ScenarioContext, some, type Verdict } from '../registry.js';
 
 const SLOTS = 15;
 const JOBS = 10_000;

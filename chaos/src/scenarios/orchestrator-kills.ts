@@ -16,7 +16,7 @@ import { Metronome } from '../orchestrator/metronome.js';
 import { drawPlan } from '../orchestrator/plan.js';
 import { type OrchestratorScale, orchestratorScale } from '../orchestrator/settings.js';
 import { type OrchestratorWorld, openOrchestratorWorld } from '../orchestrator/world.js';
-import { asking } from '../outbox/asking.js';
+import { asking } from '../postgres.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 
 /** What is late is waited for, so that the verdict can say how late. */

@@ -1,7 +1,6 @@
 import { readLedger } from '@millrace/testkit/ledger';
 import { checkAccounts } from '../outbox/accounts.js';
 import { allEnded } from '../outbox/all-ended.js';
-import { asking } from '../outbox/asking.js';
 import { checkEndedOnce, checkNoLoss, checkNothingLeft, checkRefusals } from '../outbox/check-batches.js';
 import { checkOneRowEach, checkOrder, checkRuns } from '../outbox/check-effects.js';
 import { checkEnds, checkRecords } from '../outbox/check-ends.js';
@@ -15,6 +14,7 @@ import { checkPickedUp, hintsLost } from '../outbox/lost-hints.js';
 import { wanted } from '../outbox/plan.js';
 import { checkLiveness, measure } from '../outbox/throughput.js';
 import { checkCounts, watchCounts } from '../outbox/watch-counts.js';
+import { asking } from '../postgres.js';
 import { measureRecovery } from '../recovery.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 

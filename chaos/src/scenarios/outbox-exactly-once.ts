@@ -1,6 +1,5 @@
 import { wait } from '@millrace/async-utils';
 import { readLedger } from '@millrace/testkit/ledger';
-import { asking } from '../outbox/asking.js';
 import { checkEndedOnce, checkNoLoss, checkNothingLeft, checkRefusals } from '../outbox/check-batches.js';
 import { checkOneRowEach, checkOrder, checkRuns, checkStaleRefused } from '../outbox/check-effects.js';
 import { checkEnds, checkRecords } from '../outbox/check-ends.js';
@@ -11,6 +10,7 @@ import { drawPlan, type Plan, storied, wanted } from '../outbox/plan.js';
 import { outboxScale } from '../outbox/settings.js';
 import { checkCounts, watchCounts } from '../outbox/watch-counts.js';
 import { type OutboxWorld, openOutboxWorld } from '../outbox/world.js';
+import { asking } from '../postgres.js';
 import { registerScenario, type ScenarioContext, type Verdict } from '../registry.js';
 
 /** What is late is waited for, so that the verdict can say how late. */

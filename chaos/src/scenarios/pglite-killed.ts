@@ -1,12 +1,15 @@
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Rng } from '@millrace/foundation';
 import { PgliteDatabase } from '@millrace/postgres';
 import { type LedgerEntry, openLedger, pgliteFolder, readLedger, until } from '@millrace/testkit';
 import { checkEndedOnce, checkNoLoss, checkNothingLeft } from '../outbox/check-batches.js';
 import { checkOneRowEach, checkOrder, checkRuns } from '../outbox/check-effects.js';
 import { checkEnds, checkRecords } from '../outbox/check-ends.js';
 import { type Evidence, readEvidence } from '../outbox/evidence.js';
-import type { Plan } from '../outbox/plan.js';
+import type { Plan, PlannedBatch } from '../outbox/plan.js';
+import { ScriptWriter } from '../outbox/scripts.js';
+import { drawDags, type PlannedDag } from '../outbox/shapes.js';
 import {
   checkKills,
   checkRefused,
@@ -15,7 +18,6 @@ import {
   type StoredNote,
 } from '../pglite/check-lives.js';
 import { type Ending, Owners } from '../pglite/owner.js';
-import { drawEmbeddedPlan } from '../pglite/plan.js';
 import { type PgliteScale, pgliteScale } from '../pglite/settings.js';
 import { killAgainAndAgain, killInTheMaking, unfinished } from '../pglite/strikes.js';
 import { TABLES, WRITTEN } from '../pglite/tables.js';
@@ -61,6 +63,25 @@ async function run({ rng, folder, scale: size }: ScenarioContext): Promise<Verdi
     checkEnding(ending, left.lock),
     checkKills(entries, half.unfinished > 0),
   ];
+}
+
+/**
+ * Draws the batches of an embedded outbox with every join, policy and condition. A third of them start together with an order.
+ * @param scale - number of tasks, and the duration of each in ms.
+ */
+function drawEmbeddedPlan(rng: Rng, { tasks, ms }: Pick<PgliteScale, 'tasks' | 'ms'>): Plan {
+  const { others: dags } = drawDags(rng.fork('dags'));
+  const writer = new ScriptWriter(rng.fork('scripts'), ms);
+  const batches: PlannedBatch[] = [];
+  let count = 0;
+  for (let index = 0; count < tasks; index++) {
+    const dag = dags[index % dags.length] as PlannedDag;
+    const payload = { scripts: writer.write(dag, {}, undefined) };
+    const push = index % 3 === 1 ? 'with-order' : 'alone';
+    batches.push({ bizKey: `b${index}`, dag: dag.name, dueMs: 0, push, payload });
+    count += dag.tasks.length;
+  }
+  return { dags, batches };
 }
 
 async function makeDatabase(dataDir: string): Promise<void> {

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { LedgerEntry } from '@millrace/testkit/ledger';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import type { ServerEvidence, StoredOperation } from './evidence.js';
 import { fateOf, type Totals, totalsOf } from './mails.js';
 

@@ -1,6 +1,5 @@
 import { hasEnded } from '@millrace/bulk-action';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import type { ServerEvidence } from './evidence.js';
 
 /**

@@ -6,7 +6,7 @@ import {
 } from '@millrace/bulk-action';
 import { openRedisStore } from '@millrace/bulk-action/redis';
 import { type LedgerEntry, readLedger } from '@millrace/testkit/ledger';
-import { asking } from '../outbox/asking.js';
+import { asking } from '../postgres.js';
 import type { PlannedCampaign } from './plan.js';
 import { KEY_PREFIX } from './settings.js';
 import type { ServerWorld } from './world.js';

@@ -12,7 +12,7 @@ import {
   type TcpProxy,
 } from '@millrace/testkit';
 import { Crew } from '../crew.js';
-import { asking } from '../outbox/asking.js';
+import { asking } from '../postgres.js';
 import { programFile } from '../programs.js';
 import type { ScenarioContext } from '../registry.js';
 import { lastWords, migrate, through } from './processes.js';

@@ -1,6 +1,5 @@
 import type { LedgerEntry } from '@millrace/testkit/ledger';
-import type { Verdict } from '../registry.js';
-import { some } from '../some.js';
+import { some, type Verdict } from '../registry.js';
 import type { FollowedGroup } from './callers.js';
 import { type Sums, sumsOf } from './payments.js';
 

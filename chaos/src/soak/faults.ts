@@ -1,7 +1,7 @@
 import { wait } from '@millrace/async-utils';
 import type { Rng } from '@millrace/foundation';
 import { Redis } from 'ioredis';
-import { asking } from '../outbox/asking.js';
+import { asking } from '../postgres.js';
 import type { ServerPlace } from '../server/world.js';
 import type { SoakScale } from './settings.js';
 import type { SoakWorld } from './world.js';
