@@ -14,7 +14,7 @@ import { HandleRoute } from '../http/routes.js';
 import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import type { Caller } from '../security/caller.js';
 import { deadLetterBody, signatureBody } from './bodies.js';
-import { groupRef } from './group-ref.js';
+import { groupRef } from './to-engine-input.js';
 
 const { listDeadLetters: LIST, redriveDeadLetters: REDRIVE, purgeDeadLetters: PURGE } = ROUTES;
 

@@ -18,9 +18,8 @@ import { resolveTenant, shownId } from '../http/tenant-scope.js';
 import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import type { Caller } from '../security/caller.js';
 import { groupBody, iso, resultBody } from './bodies.js';
-import { groupPatch } from './given.js';
-import { groupRef } from './group-ref.js';
 import { progressPoints } from './rules/progress-points.js';
+import { groupPatch, groupRef } from './to-engine-input.js';
 
 const {
   listGroups: LIST,

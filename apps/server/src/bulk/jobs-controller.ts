@@ -6,7 +6,7 @@ import { callerCaused } from '../http/request-errors.js';
 import { HandleRoute } from '../http/routes.js';
 import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import { explanationBody, jobBody } from './bodies.js';
-import { groupRef } from './group-ref.js';
+import { groupRef } from './to-engine-input.js';
 
 const { listJobs: LIST, getJob: GET, explainJob: EXPLAIN } = ROUTES;
 

@@ -11,6 +11,7 @@ import { NO_TENANT, parseScopedId } from '@millrace/foundation';
 import { Controller, Headers, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { PARTS, type ServerParts } from '../compose/parts.js';
+import { requestInvalid } from '../http/request-errors.js';
 import { HandleRoute } from '../http/routes.js';
 import { sendEvents } from '../http/send-events.js';
 import { resolveTenant } from '../http/tenant-scope.js';
@@ -26,7 +27,6 @@ import {
   writtenId,
 } from './bodies.js';
 import { ChatHost } from './chat-host.js';
-import { offsetAfter } from './offset-after.js';
 
 const {
   createChatSession: CREATE,
@@ -39,7 +39,7 @@ const {
   cancelChatTask: CANCEL,
 } = ROUTES;
 
-/** Chats over HTTP: see ROUTES of `@millrace/contract`. */
+/** Serves chats. */
 @Controller()
 export class ChatController {
   readonly #host: ChatHost;
@@ -126,3 +126,17 @@ const ownTenant = ({ tenant }: Caller): string => tenant ?? NO_TENANT;
 
 const shown = (caller: Caller, sessionId: string): string =>
   writtenId(parseScopedId(sessionId, ownTenant(caller)), ownTenant(caller));
+
+/** At most 15 digits, which a number represents exactly. */
+const EVENT_NUMBER = /^\d{1,15}$/;
+
+/**
+ * Returns the number of the first event to send.
+ * @param lastEventId - the header `Last-Event-ID`: the number of the last event that the client received. Empty for none.
+ * @throws MillraceError `REQUEST_INVALID`.
+ */
+function offsetAfter(lastEventId: string | undefined): number {
+  if (lastEventId === undefined || lastEventId === '') return 0;
+  if (EVENT_NUMBER.test(lastEventId)) return Number(lastEventId) + 1;
+  throw requestInvalid([{ field: 'Last-Event-ID', message: 'must be the number of an event' }]);
+}

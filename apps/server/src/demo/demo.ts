@@ -1,13 +1,15 @@
 import { type GroupView, hasEnded } from '@millrace/bulk-action';
 import { BulkActionEngine, BulkActionService } from '@millrace/bulk-action/nestjs';
-import type { DemoBody, DemoRequest, DemoStopped } from '@millrace/contract';
+import { type DemoBody, type DemoRequest, type DemoStopped, ROUTES } from '@millrace/contract';
 import { sleep, systemRng, toWorkError } from '@millrace/foundation';
 import { Operations, OrchestratorService } from '@millrace/orchestrator/nestjs';
 import { Batches, Pusher } from '@millrace/outbox/nestjs';
-import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Controller, Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { ChatHost } from '../chat/chat-host.js';
 import { PARTS, type ServerParts } from '../compose/parts.js';
 import { ERRORS } from '../errors.js';
+import { HandleRoute } from '../http/routes.js';
+import { RouteInput, type ValidatedRequest } from '../http/validated-request.js';
 import { clearDemo, type DemoPlaces } from './clear-demo.js';
 import { type DemoDoors, jobsOfGroup, performStep } from './perform-step.js';
 import { type DemoStep, jobsOf, planDemo, WHALE } from './plan.js';
@@ -193,3 +195,23 @@ const bodyOf = ({ id, createdAt }: GroupView, endsAt: number): DemoBody => ({
   endsAt: new Date(endsAt).toISOString(),
   groupId: id,
 });
+
+/** Serves the start and the stop of the demo. */
+@Controller()
+export class DemoController {
+  readonly #demo: Demo;
+
+  constructor(@Inject(Demo) demo: Demo) {
+    this.#demo = demo;
+  }
+
+  @HandleRoute(ROUTES.startDemo)
+  start(@RouteInput() { body }: ValidatedRequest<typeof ROUTES.startDemo>): Promise<DemoBody> {
+    return this.#demo.start(body);
+  }
+
+  @HandleRoute(ROUTES.stopDemo)
+  stop(): Promise<DemoStopped> {
+    return this.#demo.stop();
+  }
+}

@@ -1,7 +1,7 @@
 import { type Clock, type Loop, loop, systemRng, withDeadline } from '@millrace/foundation';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { PARTS, type ServerParts } from '../compose/parts.js';
-import { AuditStore } from './audit-store.js';
+import { AuditStore } from './audit-log.js';
 import { InstanceStore } from './instance-store.js';
 import { ProgressStore } from './progress-store.js';
 import { StatStore } from './stat-store.js';

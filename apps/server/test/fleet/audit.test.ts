@@ -3,7 +3,7 @@ import { PgDatabase } from '@millrace/postgres';
 import { until } from '@millrace/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ServerConfig } from '../../src/config/model.js';
-import { AuditStore } from '../../src/fleet/audit-store.js';
+import { AuditStore } from '../../src/fleet/audit-log.js';
 import { ServerTables } from '../../src/fleet/server-tables.js';
 import { type Sent, serve, type TestServer } from '../serve.js';
 import { ADMIN, ANA, ANA_ADMIN, BEN, KEYS } from '../tenant-keys.js';

@@ -1,6 +1,7 @@
-import type { BulkActionService, JobInput } from '@millrace/bulk-action';
+import { ERRORS as BULK_ERRORS, type BulkActionService, type JobInput } from '@millrace/bulk-action';
+import { ERRORS as COMMON_ERRORS, toWorkError } from '@millrace/foundation';
 import { ERRORS } from '../../errors.js';
-import { refusedBecause } from './refused-because.js';
+import { optionFault } from '../../http/request-errors.js';
 
 /**
  * Jobs that are handed over in one step, and their bytes. A million lines of 100 bytes into Redis, measured: with 1,000 the process
@@ -121,7 +122,7 @@ export class JobIntake {
       this.#sum = { added: added + answer.added, known: known + answer.known, registered: answer.registered };
       this.#stored += jobs.length;
     } catch (error) {
-      const reason = refusedBecause(error);
+      const reason = rejectionReason(error);
       if (reason === undefined) throw error;
       if (jobs.length === 1)
         throw ERRORS.create(
@@ -134,4 +135,20 @@ export class JobIntake {
       await this.#store(jobs.slice(half), lines.slice(half));
     }
   }
+}
+
+/** Parts that refer to a job by its index. Users know the job by its line. */
+const OF_THE_JOB = /^jobs\.\d+\.?/;
+const HINT = /; did you mean '(?:jobs\[\d+\]\.)?(.+)'\?$/;
+
+/** Returns why the engine rejected a job or a group. `undefined` if the error has another cause. */
+export function rejectionReason(error: unknown): string | undefined {
+  const fault = optionFault(error);
+  if (fault)
+    return `${fault.field.replace(OF_THE_JOB, '') || 'it'} ${fault.message.replace(HINT, " (did you mean '$1'?)")}`;
+  const isRefusal =
+    COMMON_ERRORS.is(error, 'ID_INVALID') ||
+    BULK_ERRORS.is(error, 'PAYLOAD_INVALID') ||
+    BULK_ERRORS.is(error, 'PAYLOAD_TOO_LARGE');
+  return isRefusal ? toWorkError(error).message : undefined;
 }

@@ -1,8 +1,11 @@
-import { LineFault } from './line-fault.js';
+/** A line that cannot be accepted. The caller adds the line number. */
+export class LineFault extends Error {
+  override readonly name = 'LineFault';
+}
 
 const NEWLINE = 0x0a;
 
-/** Cuts a body into its lines, whatever pieces it comes in; holds at most one line that is not complete. */
+/** Splits chunks of a body into lines. Buffers at most one incomplete line. */
 export class LineSplitter {
   readonly #bytesMax: number;
   #tail = Buffer.alloc(0);
@@ -13,8 +16,8 @@ export class LineSplitter {
   }
 
   /**
-   * The lines that a piece completes, without their ends. Each may be used until the next is asked for.
-   * @throws LineFault for a line that is too long, as soon as that is known.
+   * Yields the lines that a chunk completes, without their newlines. A line is valid until the next one is requested.
+   * @throws LineFault for a line that is too long, as soon as it exceeds the limit.
    */
   *feed(chunk: Buffer): Generator<Buffer> {
     let from = 0;
@@ -25,7 +28,7 @@ export class LineSplitter {
     if (from < chunk.length) this.#hold(chunk.subarray(from));
   }
 
-  /** The last line, where the body does not end with a newline. */
+  /** Returns the last line if the body does not end with a newline. */
   end(): Buffer | undefined {
     return this.#held > 0 ? this.#complete(Buffer.alloc(0)) : undefined;
   }
@@ -41,7 +44,7 @@ export class LineSplitter {
     return line;
   }
 
-  /** Copied, into a buffer that doubles: a line that comes byte by byte costs no more than its length. */
+  /** Copies into a buffer that doubles, so that a line that arrives byte by byte costs linear time. */
   #hold(piece: Buffer): void {
     const bytes = this.#held + piece.length;
     this.#requireRoom(bytes);

@@ -3,8 +3,8 @@ import type { JobInput } from '@millrace/bulk-action';
 import { fieldErrorsOf, fieldErrorsText, GroupRequest, JobRequest } from '@millrace/contract';
 import parse from 'secure-json-parse';
 import type { z } from 'zod';
-import { jobInput } from '../given.js';
-import { LineFault } from './line-fault.js';
+import { jobInput } from '../to-engine-input.js';
+import { LineFault } from './line-splitter.js';
 
 /** Spaces, tabs and the carriage return before a newline. */
 const BLANK = /^[\t\r ]*$/;

@@ -4,11 +4,9 @@ import type { GroupRequest } from '@millrace/contract';
 import type { Clock } from '@millrace/foundation';
 import { ERRORS } from '../../errors.js';
 import { BodyCutOff, bodyChunks, discardRest } from './body-chunks.js';
-import { JobIntake } from './job-intake.js';
-import { LineFault } from './line-fault.js';
-import { LineSplitter } from './line-splitter.js';
+import { JobIntake, rejectionReason } from './job-intake.js';
+import { LineFault, LineSplitter } from './line-splitter.js';
 import { groupOfValue, jobOfValue, valueOfLine } from './read-line.js';
-import { refusedBecause } from './refused-because.js';
 
 /** What a line may have besides the payload of its job. */
 const LINE_FRAME_BYTES = 16_384;
@@ -108,7 +106,7 @@ class Upload {
     try {
       await this.#open(await group(definition));
     } catch (error) {
-      const reason = refusedBecause(error);
+      const reason = rejectionReason(error);
       throw reason === undefined ? error : new LineFault(reason, { cause: error });
     }
     this.#lines += 1;

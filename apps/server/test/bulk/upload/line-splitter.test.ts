@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LineFault } from '../../../src/bulk/upload/line-fault.js';
-import { LineSplitter } from '../../../src/bulk/upload/line-splitter.js';
+import { LineFault, LineSplitter } from '../../../src/bulk/upload/line-splitter.js';
 
 /** The lines of a body that comes in these pieces; a fault ends them. */
 function split(pieces: readonly Buffer[], bytesMax: number): string[] {
