@@ -66,23 +66,21 @@ const POLL_PAUSE_MS = 100;
 /** Maximum number of successive streams without an event. */
 const FAILURES_MAX = 10;
 
-const EVENTS = { accept: 'text/event-stream' };
-
 /** Makes a client of the operations API. */
 export function createClient(options: ClientOptions): OperationsClient {
   const http = new Http(options);
-  const base = `${options.baseUrl.replace(/\/+$/, '')}/${(options.path ?? 'api/operations').replace(/^\/+|\/+$/g, '')}`;
-  const urlOf = (opId: string, rest = '') => `${base}/${encodeURIComponent(opId)}${rest}`;
+  const base = `/${(options.path ?? 'api/operations').replace(/^\/+|\/+$/g, '')}`;
+  const pathOf = (opId: string, rest = '') => `${base}/${encodeURIComponent(opId)}${rest}`;
 
   const status = (opId: string, { signal }: CallOptions = {}, query = '') =>
-    http.send<OperationBody>({ method: 'GET', url: urlOf(opId, `/status${query}`), signal });
+    http.send<OperationBody>({ method: 'GET', path: pathOf(opId, `/status${query}`), signal });
 
   return {
     submit(command, { timeBudgetMs, wait, idempotencyKey, signal } = {}) {
       const idemKey = idempotencyKey ?? command.idemKey ?? randomKey();
       return http.send({
         method: 'POST',
-        url: base,
+        path: base,
         body: JSON.stringify({ ...command, idemKey, timeBudgetMs }),
         headers: wait === undefined ? {} : { prefer: `wait=${wait}` },
         signal,
@@ -103,7 +101,7 @@ export function createClient(options: ClientOptions): OperationsClient {
     },
 
     async *events(opId, { signal } = {}) {
-      const request = { method: 'GET', url: urlOf(opId, '/events'), headers: EVENTS, signal };
+      const request = { method: 'GET', path: pathOf(opId, '/events'), signal };
       for (let failures = 0; ; failures++) {
         try {
           for await (const { type, data } of http.stream(request)) {
@@ -121,9 +119,9 @@ export function createClient(options: ClientOptions): OperationsClient {
     },
 
     list: (filter = {}, { signal } = {}) =>
-      http.send({ method: 'GET', url: base + searchOf({ ...filter }), signal }),
+      http.send({ method: 'GET', path: base + searchOf({ ...filter }), signal }),
 
-    cancel: (opId, { signal } = {}) => http.send({ method: 'DELETE', url: urlOf(opId), signal }),
+    cancel: (opId, { signal } = {}) => http.send({ method: 'DELETE', path: pathOf(opId), signal }),
   };
 }
 

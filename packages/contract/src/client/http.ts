@@ -22,7 +22,8 @@ export interface ClientOptions {
 /** A request to send. */
 export interface HttpRequest {
   readonly method: string;
-  readonly url: string;
+  /** Path and query, appended to the address of the server. */
+  readonly path: string;
   /** Pieces can be read once, so a request with them must not be repeated. */
   readonly body?: string | PiecesLeft | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -95,7 +96,8 @@ export class Http {
    * @throws as `send`, without a retry.
    */
   async *stream(request: HttpRequest): AsyncGenerator<ServerEvent, void, undefined> {
-    const { response, limit } = await this.#open(request);
+    const headers = { accept: 'text/event-stream', ...request.headers };
+    const { response, limit } = await this.#open({ ...request, headers });
     const reader = response.body?.getReader();
     const decoder = new TextDecoder();
     const read = eventReader();
@@ -137,11 +139,11 @@ export class Http {
 
   /** Returns the head of a successful response. The caller reads the body within `limit`, then clears it. */
   async #open(request: HttpRequest): Promise<{ response: Response; limit: Deadline }> {
-    const { fetch = globalThis.fetch, apiKey, timeoutMs = TIMEOUT_MS } = this.options;
-    const { method, url, body, signal, headers } = request;
+    const { baseUrl, fetch = globalThis.fetch, apiKey, timeoutMs = TIMEOUT_MS } = this.options;
+    const { method, path, body, signal, headers } = request;
     const limit = deadline(timeoutMs, signal);
     try {
-      const response = await fetch(url, {
+      const response = await fetch(baseUrl.replace(/\/+$/, '') + path, {
         method,
         ...(typeof body === 'object' ? { ...STREAMED, body: streamOf(body, limit) } : { body }),
         headers: {

@@ -107,18 +107,13 @@ const ONCE: { readonly [Id in RouteId]?: (body: LooseBody) => boolean } = {
 /** Calls that get a random idempotency key: the ids of jobs are made from it, so a repeat adds nothing. */
 const KEYED: readonly RouteId[] = ['submitGroup', 'addJobs'];
 
-const NDJSON = { 'content-type': 'application/x-ndjson' };
-
 /** Makes a client of a server. */
 export function createServerClient(options: ClientOptions): ServerClient {
   const http = new Http(options);
   const single = new Http({ ...options, retries: 0 });
   const requestOf = (id: RouteId, request: LooseRequest, call: ServerCallOptions = {}): HttpRequest => ({
     method: PATHS[id][0],
-    url:
-      options.baseUrl.replace(/\/+$/, '') +
-      pathOf(PATHS[id][1], request.params) +
-      searchOf({ ...request.query }),
+    path: pathOf(PATHS[id][1], request.params) + searchOf({ ...request.query }),
     body: request.body === undefined ? undefined : JSON.stringify(request.body),
     headers: { ...(KEYED.includes(id) && { 'idempotency-key': randomKey() }), ...call.headers },
     signal: call.signal,
@@ -130,22 +125,15 @@ export function createServerClient(options: ClientOptions): ServerClient {
       return (isOnce ? single : http).send(requestOf(id, request, call));
     },
     upload: (id, request: LooseRequest, lines, { idempotencyKey = randomKey(), ...call } = {}) => {
-      const { headers, ...sent } = requestOf(id, request, call);
+      const type = 'application/x-ndjson';
+      const headers = { ...call.headers, 'content-type': type, 'idempotency-key': idempotencyKey };
       const body = piecesLeft(lines);
       // Not awaited: a source that hangs must not delay the response.
       const release = () => void body.return().catch(() => {});
-      return single
-        .send<ResponseOf<typeof id>>({
-          ...sent,
-          headers: { ...headers, ...NDJSON, 'idempotency-key': idempotencyKey },
-          body,
-        })
-        .finally(release);
+      const sent = { ...requestOf(id, request, { ...call, headers }), body };
+      return single.send<ResponseOf<typeof id>>(sent).finally(release);
     },
-    stream: (id, request: LooseRequest, call) =>
-      http.stream(
-        requestOf(id, request, { ...call, headers: { accept: 'text/event-stream', ...call?.headers } }),
-      ),
+    stream: (id, request: LooseRequest, call) => http.stream(requestOf(id, request, call)),
   };
 }
 
