@@ -63,13 +63,11 @@ export const fieldErrorsText = (errors: readonly FieldError[]): string =>
   errors.map(({ field, message }) => (field === '' ? message : `${field}: ${message}`)).join('; ');
 
 /** The shape of Millrace's errors, whichever package or installed copy made them. */
-interface CodedError {
-  readonly code: string;
-  readonly status: number;
-  readonly retryable: boolean;
-  readonly message: string;
-  readonly details?: unknown;
-}
+const CodedError = Problem.pick({ status: true, retryable: true }).extend({
+  code: z.string().regex(/^[A-Z][A-Z0-9_]*$/),
+  message: z.string(),
+  details: z.unknown().optional(),
+});
 
 /** The error of every value that is not an error of Millrace. */
 export const INTERNAL = {
@@ -84,7 +82,7 @@ export const INTERNAL = {
  * even for a hostile value. `instance` is the path of the request.
  */
 export function toProblem(error: unknown, options: { readonly instance?: string | undefined } = {}): Problem {
-  const known: CodedError = safely(() => coded(error)) ?? INTERNAL;
+  const known: z.infer<typeof CodedError> = safely(() => CodedError.safeParse(error).data) ?? INTERNAL;
   const { code, status, retryable, message, details } = known;
   const { instance } = options;
   const errors = safely(() => fieldErrors(details)) ?? [];
@@ -109,19 +107,6 @@ function safely<T>(read: () => T): T | undefined {
   } catch {
     return undefined;
   }
-}
-
-function coded(error: unknown): CodedError | undefined {
-  const { code, status, retryable, message, details } = error as Partial<CodedError>;
-  const isOurs =
-    typeof code === 'string' &&
-    /^[A-Z][A-Z0-9_]*$/.test(code) &&
-    Number.isInteger(status) &&
-    (status as number) >= 400 &&
-    (status as number) <= 599 &&
-    typeof retryable === 'boolean' &&
-    typeof message === 'string';
-  return isOurs ? { code, status: status as number, retryable, message, details } : undefined;
 }
 
 function fieldErrors(details: unknown): FieldError[] {
