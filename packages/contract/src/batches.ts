@@ -1,15 +1,7 @@
 import { z } from 'zod';
 import { count, keyText, pageOf, paging, storableText, tenantField, time } from './fields.js';
+import { BatchIdParam } from './params.js';
 import { defineRoutes, json } from './route.js';
-
-/** The id of a batch. */
-export const BatchIdParam = z
-  .string()
-  .regex(/^\d{1,18}$/, 'must be the id of a batch')
-  .describe('The id of a batch, a number as text.');
-
-/** The key of a task. */
-export const TaskKeyParam = storableText(200).describe('The key of a task in its batch.');
 
 /** The status of a batch. */
 export const BatchStatusName = z
@@ -130,79 +122,71 @@ export type BatchPage = z.infer<typeof BatchPage>;
 export const BatchTaskPage = pageOf(BatchTaskBody);
 export type BatchTaskPage = z.infer<typeof BatchTaskPage>;
 
-const params = z.object({ batchId: BatchIdParam });
+/** The defaults of routes of batches, DAGs and schedules. */
+export const BATCHES = {
+  tag: 'Batches',
+  tenancy: 'own',
+  fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'],
+} as const;
 
-/** Routes of batches. */
-export const BATCH_ROUTES = defineRoutes(
-  { tag: 'Batches', tenancy: 'own', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
-  {
-    startBatch: {
-      summary: 'Start a batch',
-      description:
-        'Starts a run of a DAG with all its tasks, in one transaction. Safe to repeat: a business key has one batch, and a repeat returns it.',
-      headers: { traceparent: 'W3C trace context, passed on to the tasks.' },
-      body: StartBatchRequest,
-      ok: {
-        200: json('The key already had this batch', StartedBatchBody),
-        201: json('The batch was started', StartedBatchBody),
-      },
-      fails: ['ID_INVALID', 'PARAMETER_INVALID', 'DAG_NOT_FOUND', 'BATCH_TOO_LARGE'],
+export const BATCH_ROUTES = defineRoutes(BATCHES, {
+  startBatch: {
+    summary: 'Start a batch',
+    description:
+      'Starts a run of a DAG with all its tasks, in one transaction. Safe to repeat: a business key has one batch, and a repeat returns it.',
+    headers: { traceparent: 'W3C trace context, passed on to the tasks.' },
+    body: StartBatchRequest,
+    ok: {
+      200: json('The key already had this batch', StartedBatchBody),
+      201: json('The batch was started', StartedBatchBody),
     },
-    listBatches: {
-      summary: 'List batches',
-      description:
-        'Newest first, without their payloads. A key that belongs to a tenant lists that tenant only.',
-      query: z.strictObject({
-        dag: storableText(100).optional(),
-        bizKey: storableText(500).optional(),
-        status: BatchStatusName.optional(),
-        tenant: tenantField,
-        ...paging,
-      }),
-      ok: BatchPage,
-    },
-    getBatch: {
-      summary: 'Get a batch',
-      description:
-        'The batch, its tasks by status, the first thousand tasks, their dependencies, the critical path, and the estimated end.',
-      params,
-      ok: BatchDetailsBody,
-      fails: ['BATCH_NOT_FOUND'],
-    },
-    abortBatch: {
-      summary: 'Abort a batch',
-      description:
-        'Ends it now. Tasks that wait are cancelled. Tasks that run are aborted and their writes rolled back. A batch that has ended does not change. Safe to repeat.',
-      audited: true,
-      params,
-      ok: BatchBody,
-      fails: ['BATCH_NOT_FOUND'],
-    },
-    retryBatch: {
-      summary: 'Retry a batch',
-      description:
-        'Runs the failed and cancelled tasks again, and those skipped because of them. Returns the batch, RUNNING if there was anything to run. Safe to repeat.',
-      audited: true,
-      params,
-      ok: BatchBody,
-      fails: ['BATCH_NOT_FOUND'],
-    },
-    listBatchTasks: {
-      summary: 'List the tasks of a batch',
-      description:
-        'In the order of their ids, with their results. A page of large results is shorter than its limit.',
-      params,
-      query: z.strictObject({ status: BatchTaskStatusName.optional(), ...paging }),
-      ok: BatchTaskPage,
-      fails: ['BATCH_NOT_FOUND'],
-    },
-    retryBatchTask: {
-      summary: 'Retry a task of a batch',
-      description: 'Runs one failed task again, and the tasks that did not run because of it.',
-      audited: true,
-      params: params.extend({ taskKey: TaskKeyParam }),
-      ok: BatchBody,
-      fails: ['BATCH_NOT_FOUND', 'TASK_NOT_FOUND', 'TASK_NOT_RETRYABLE'],
-    },
+    fails: ['ID_INVALID', 'PARAMETER_INVALID', 'DAG_NOT_FOUND', 'BATCH_TOO_LARGE'],
   },
-);
+  listBatches: {
+    summary: 'List batches',
+    description:
+      'Newest first, without their payloads. A key that belongs to a tenant lists that tenant only.',
+    query: z.strictObject({
+      dag: storableText(100).optional(),
+      bizKey: storableText(500).optional(),
+      status: BatchStatusName.optional(),
+      tenant: tenantField,
+      ...paging,
+    }),
+    ok: BatchPage,
+  },
+  getBatch: {
+    summary: 'Get a batch',
+    description:
+      'The batch, its tasks by status, the first thousand tasks, their dependencies, the critical path, and the estimated end.',
+    ok: BatchDetailsBody,
+  },
+  abortBatch: {
+    summary: 'Abort a batch',
+    description:
+      'Ends it now. Tasks that wait are cancelled. Tasks that run are aborted and their writes rolled back. A batch that has ended does not change. Safe to repeat.',
+    audited: true,
+    ok: BatchBody,
+  },
+  retryBatch: {
+    summary: 'Retry a batch',
+    description:
+      'Runs the failed and cancelled tasks again, and those skipped because of them. Returns the batch, RUNNING if there was anything to run. Safe to repeat.',
+    audited: true,
+    ok: BatchBody,
+  },
+  listBatchTasks: {
+    summary: 'List the tasks of a batch',
+    description:
+      'In the order of their ids, with their results. A page of large results is shorter than its limit.',
+    query: z.strictObject({ status: BatchTaskStatusName.optional(), ...paging }),
+    ok: BatchTaskPage,
+  },
+  retryBatchTask: {
+    summary: 'Retry a task of a batch',
+    description: 'Runs one failed task again, and the tasks that did not run because of it.',
+    audited: true,
+    ok: BatchBody,
+    fails: ['TASK_NOT_RETRYABLE'],
+  },
+});

@@ -4,16 +4,6 @@ import { defineRoutes, eventStream, json } from './route.js';
 
 const SESSIONS_LISTED_MAX = 100;
 
-/** The id of an existing session. */
-export const ChatSessionIdParam = z
-  .string()
-  .min(1)
-  .max(1_000)
-  .describe('The id of a session; tenant/id for keys that are not limited to a tenant.');
-
-/** The id of a turn. */
-export const ChatTaskIdParam = z.string().min(1).max(200).describe('The id of a turn.');
-
 /** A session to create. Unknown fields are refused. */
 export const CreateChatSessionRequest = z.strictObject({
   session_id: z
@@ -106,85 +96,63 @@ export type ChatEvent = z.infer<typeof ChatEvent>;
 
 const STICKY =
   'Sessions live in the memory of the instance that created them. With several API instances, send all requests of a session to one of them (sticky routing).';
-const session = z.object({ sessionId: ChatSessionIdParam });
-const task = session.extend({ taskId: ChatTaskIdParam });
-const SESSION_FAILS = ['ID_INVALID', 'CHAT_SESSION_NOT_FOUND'] as const;
-const TASK_FAILS = [...SESSION_FAILS, 'CHAT_TASK_NOT_FOUND'] as const;
 
-/** Routes of chat sessions and their turns. */
-export const CHAT_ROUTES = defineRoutes(
-  { tag: 'Chat', tenancy: 'own', fails: ['REQUEST_INVALID'] },
-  {
-    createChatSession: {
-      summary: 'Create a session',
-      description: `A conversation whose turns run one after the other. An existing session with this id is returned. ${STICKY}`,
-      headers: { traceparent: 'W3C trace context, passed on to the turns of the session.' },
-      body: CreateChatSessionRequest,
-      ok: { 201: json('The session', ChatSessionBody) },
-    },
-    listChatSessions: {
-      summary: 'List sessions',
-      description: `Newest first. A key that belongs to a tenant lists that tenant only. ${STICKY}`,
-      query: z.strictObject({
-        limit: z.coerce.number().int().min(1).max(SESSIONS_LISTED_MAX).default(SESSIONS_LISTED_MAX),
-        tenant: tenantField,
-      }),
-      ok: ChatSessionList,
-    },
-    getChatSession: {
-      summary: 'Get a session',
-      description: `Its messages in order, and the turns that run or wait. ${STICKY}`,
-      params: session,
-      ok: ChatMessagesBody,
-      fails: SESSION_FAILS,
-    },
-    queueChatMessage: {
-      summary: 'Send a message',
-      description: `Queues a message and its turn. Turns of one session run in order, those of different sessions at the same time. A refused message is not stored. ${STICKY}`,
-      params: session,
-      body: QueueChatMessageRequest,
-      ok: { 201: json('The message is queued', ChatReceiptBody) },
-      fails: [
-        ...SESSION_FAILS,
-        'CHAT_MESSAGE_EMPTY',
-        'CHAT_MESSAGE_TOO_LONG',
-        'CHAT_QUEUE_FULL',
-        'QUEUE_CLOSED',
-      ],
-    },
-    getChatTaskStatus: {
-      summary: 'Get the status of a turn',
-      description: 'Kept for half an hour after the end of the turn by default.',
-      params: task,
-      ok: ChatTaskBody,
-      fails: TASK_FAILS,
-    },
-    getChatTaskResult: {
-      summary: 'Get the text of a turn',
-      description: 'The whole text of a completed turn.',
-      params: task,
-      ok: ChatTaskResultBody,
-      fails: [...TASK_FAILS, 'TASK_PENDING', 'TASK_CANCELLED', 'CHAT_STREAM_ERROR'],
-    },
-    streamChatTask: {
-      summary: 'Stream a turn',
-      description:
-        'Server-sent events: start, token for each piece of the text, then done or error, after which the stream closes. ' +
-        'The id of each event is its number; Last-Event-ID n resumes at n + 1.',
-      streams: true,
-      headers: { 'Last-Event-ID': 'Number of the last event that the client received.' },
-      params: task,
-      ok: { 200: eventStream(ChatEvent) },
-      fails: TASK_FAILS,
-    },
-    cancelChatTask: {
-      summary: 'Cancel a turn',
-      description:
-        'A turn that waits never starts. A turn that runs is aborted and its text is not stored. A turn that has ended does not change. Safe to repeat.',
-      audited: true,
-      params: task,
-      ok: ChatTaskBody,
-      fails: TASK_FAILS,
-    },
+const CHAT = { tag: 'Chat', tenancy: 'own', fails: ['REQUEST_INVALID'] } as const;
+
+export const CHAT_ROUTES = defineRoutes(CHAT, {
+  createChatSession: {
+    summary: 'Create a session',
+    description: `A conversation whose turns run one after the other. An existing session with this id is returned. ${STICKY}`,
+    headers: { traceparent: 'W3C trace context, passed on to the turns of the session.' },
+    body: CreateChatSessionRequest,
+    ok: { 201: json('The session', ChatSessionBody) },
   },
-);
+  listChatSessions: {
+    summary: 'List sessions',
+    description: `Newest first. A key that belongs to a tenant lists that tenant only. ${STICKY}`,
+    query: z.strictObject({
+      limit: z.coerce.number().int().min(1).max(SESSIONS_LISTED_MAX).default(SESSIONS_LISTED_MAX),
+      tenant: tenantField,
+    }),
+    ok: ChatSessionList,
+  },
+  getChatSession: {
+    summary: 'Get a session',
+    description: `Its messages in order, and the turns that run or wait. ${STICKY}`,
+    ok: ChatMessagesBody,
+  },
+  queueChatMessage: {
+    summary: 'Send a message',
+    description: `Queues a message and its turn. Turns of one session run in order, those of different sessions at the same time. A refused message is not stored. ${STICKY}`,
+    body: QueueChatMessageRequest,
+    ok: { 201: json('The message is queued', ChatReceiptBody) },
+    fails: ['CHAT_MESSAGE_EMPTY', 'CHAT_MESSAGE_TOO_LONG', 'CHAT_QUEUE_FULL', 'QUEUE_CLOSED'],
+  },
+  getChatTaskStatus: {
+    summary: 'Get the status of a turn',
+    description: 'Kept for half an hour after the end of the turn by default.',
+    ok: ChatTaskBody,
+  },
+  getChatTaskResult: {
+    summary: 'Get the text of a turn',
+    description: 'The whole text of a completed turn.',
+    ok: ChatTaskResultBody,
+    fails: ['TASK_PENDING', 'TASK_CANCELLED', 'CHAT_STREAM_ERROR'],
+  },
+  streamChatTask: {
+    summary: 'Stream a turn',
+    description:
+      'Server-sent events: start, token for each piece of the text, then done or error, after which the stream closes. ' +
+      'The id of each event is its number; Last-Event-ID n resumes at n + 1.',
+    streams: true,
+    headers: { 'Last-Event-ID': 'Number of the last event that the client received.' },
+    ok: { 200: eventStream(ChatEvent) },
+  },
+  cancelChatTask: {
+    summary: 'Cancel a turn',
+    description:
+      'A turn that waits never starts. A turn that runs is aborted and its text is not stored. A turn that has ended does not change. Safe to repeat.',
+    audited: true,
+    ok: ChatTaskBody,
+  },
+});

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { BATCHES } from './batches.js';
 import { count, pageOf, paging, storableText, tenantField, time } from './fields.js';
+import { ScheduleNameParam } from './params.js';
 import { defineRoutes, json } from './route.js';
 
 const mode = z.enum(['transactional', 'external']);
@@ -74,9 +76,6 @@ export type DagPage = z.infer<typeof DagPage>;
 
 const catchUp = z.enum(['one', 'all', 'none']);
 
-/** The name of a schedule. */
-export const ScheduleNameParam = storableText(200).describe('The name of a schedule in its tenant.');
-
 /** A schedule to set. Unknown fields are refused. */
 export const SetScheduleRequest = z.strictObject({
   name: ScheduleNameParam,
@@ -121,65 +120,56 @@ export type SchedulePage = z.infer<typeof SchedulePage>;
 export const RemovedScheduleBody = z.object({ tenant: z.string(), name: z.string() });
 export type RemovedScheduleBody = z.infer<typeof RemovedScheduleBody>;
 
-/** Routes of DAGs and schedules. */
-export const DAG_ROUTES = defineRoutes(
-  { tag: 'Batches', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
-  {
-    applyDag: {
-      summary: 'Apply a DAG',
-      description:
-        'Stores a DAG whose tasks run with handlers of the application. All instances start new batches from it; running batches keep theirs. ' +
-        'The same definition is the same version. Safe to repeat.',
-      role: 'admin',
-      tenancy: 'shared',
-      audited: true,
-      body: ApplyDagRequest,
-      ok: {
-        200: json('This definition was stored already and is in use', AppliedDagBody),
-        201: json('Stored as a new version, which is in use', AppliedDagBody),
-      },
-      fails: ['BATCH_TOO_LARGE', 'DAG_INVALID'],
+export const DAG_ROUTES = defineRoutes(BATCHES, {
+  applyDag: {
+    summary: 'Apply a DAG',
+    description:
+      'Stores a DAG whose tasks run with handlers of the application. All instances start new batches from it; running batches keep theirs. ' +
+      'The same definition is the same version. Safe to repeat.',
+    role: 'admin',
+    tenancy: 'shared',
+    audited: true,
+    body: ApplyDagRequest,
+    ok: {
+      200: json('This definition was stored already and is in use', AppliedDagBody),
+      201: json('Stored as a new version, which is in use', AppliedDagBody),
     },
-    listDags: {
-      summary: 'List DAGs',
-      description:
-        'By name, each in the version that new batches use. A page of DAGs with many tasks is shorter than its limit.',
-      tenancy: 'open',
-      query: z.strictObject(paging),
-      ok: DagPage,
-    },
-    setSchedule: {
-      summary: 'Set a schedule',
-      description:
-        'Creates a schedule, or changes the one with this name. The next period stays if cron and time zone do. Safe to repeat.',
-      role: 'admin',
-      tenancy: 'own',
-      audited: true,
-      body: SetScheduleRequest,
-      ok: ScheduleBody,
-      fails: ['ID_INVALID', 'PARAMETER_INVALID', 'DAG_NOT_FOUND', 'BATCH_TOO_LARGE', 'SCHEDULE_INVALID'],
-    },
-    listSchedules: {
-      summary: 'List schedules',
-      description: 'By tenant and name. A key that belongs to a tenant lists that tenant only.',
-      tenancy: 'own',
-      query: z.strictObject({
-        dag: storableText(100).optional(),
-        tenant: tenantField,
-        ...paging,
-      }),
-      ok: SchedulePage,
-    },
-    removeSchedule: {
-      summary: 'Remove a schedule',
-      description: 'It starts no more batches. The batches that it started stay.',
-      role: 'admin',
-      tenancy: 'own',
-      audited: true,
-      params: z.object({ name: ScheduleNameParam }),
-      query: z.strictObject({ tenant: tenantField }),
-      ok: RemovedScheduleBody,
-      fails: ['SCHEDULE_NOT_FOUND'],
-    },
+    fails: ['BATCH_TOO_LARGE', 'DAG_INVALID'],
   },
-);
+  listDags: {
+    summary: 'List DAGs',
+    description:
+      'By name, each in the version that new batches use. A page of DAGs with many tasks is shorter than its limit.',
+    tenancy: 'open',
+    query: z.strictObject(paging),
+    ok: DagPage,
+  },
+  setSchedule: {
+    summary: 'Set a schedule',
+    description:
+      'Creates a schedule, or changes the one with this name. The next period stays if cron and time zone do. Safe to repeat.',
+    role: 'admin',
+    audited: true,
+    body: SetScheduleRequest,
+    ok: ScheduleBody,
+    fails: ['ID_INVALID', 'PARAMETER_INVALID', 'DAG_NOT_FOUND', 'BATCH_TOO_LARGE', 'SCHEDULE_INVALID'],
+  },
+  listSchedules: {
+    summary: 'List schedules',
+    description: 'By tenant and name. A key that belongs to a tenant lists that tenant only.',
+    query: z.strictObject({
+      dag: storableText(100).optional(),
+      tenant: tenantField,
+      ...paging,
+    }),
+    ok: SchedulePage,
+  },
+  removeSchedule: {
+    summary: 'Remove a schedule',
+    description: 'It starts no more batches. The batches that it started stay.',
+    role: 'admin',
+    audited: true,
+    query: z.strictObject({ tenant: tenantField }),
+    ok: RemovedScheduleBody,
+  },
+});

@@ -1,16 +1,13 @@
 import { z } from 'zod';
-import { bulkCursor, bulkPaging, count, GroupRef, JobRef, time } from './fields.js';
+import { bulkCursor, bulkPaging, count, idText, time } from './fields.js';
 import { BULK, JobBody } from './jobs.js';
+import { GroupRef, JobRef } from './params.js';
 import { defineRoutes } from './route.js';
 
 /** Maximum number of dead letters that one request names by id. */
 export const DEAD_LETTER_IDS_MAX = 200;
 
-const signature = z
-  .string()
-  .min(1)
-  .max(10_000)
-  .describe('Type, code and message of a failure, with numbers, ids and quotes masked.');
+const signature = idText(10_000, 'Type, code and message of a failure, with numbers, ids and quotes masked.');
 
 /** A dead letter: a job that failed and will not be retried, with its last error. */
 export const DeadLetterBody = z.object({
@@ -78,7 +75,6 @@ export type DeadLetterSelection = z.infer<typeof DeadLetterSelection>;
 export const DeadLetterResponse = z.object({ count });
 export type DeadLetterResponse = z.infer<typeof DeadLetterResponse>;
 
-/** Routes of dead letters. */
 export const DEAD_LETTER_ROUTES = defineRoutes(BULK, {
   listDeadLetters: {
     summary: 'List dead letters',

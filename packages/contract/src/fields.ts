@@ -7,8 +7,6 @@ const TENANT_CHARACTERS_MAX = 500;
 const CURSOR_CHARACTERS_MAX = 2_000;
 /** A cursor of the bulk part holds a signature. */
 const BULK_CURSOR_CHARACTERS_MAX = 20_000;
-/** `tenant/id`, both of 128 characters. */
-const GROUP_REF_CHARACTERS_MAX = 257;
 
 // With the flag `u` a surrogate matches only where it stands alone. No store keeps it, and none keeps NUL.
 const UNSTORABLE = /\0|\p{Surrogate}/u;
@@ -26,6 +24,9 @@ export const storableText = (max: number, min = 1) =>
     )
     .refine((value) => !UNSTORABLE.test(value), 'must not hold NUL or half of a surrogate pair');
 
+/** A text of at most `max` characters that is only compared with stored ones. */
+export const idText = (max: number, description: string) => z.string().min(1).max(max).describe(description);
+
 /** A storable text that is not only spaces. */
 export const keyText = (max: number) => storableText(max).regex(/\S/, 'must not be blank');
 
@@ -37,70 +38,37 @@ export const tenantField = storableText(TENANT_CHARACTERS_MAX, 0)
     "The tenant; '' for no tenant. For keys that are not limited to a tenant; with other keys it is their own.",
   );
 
-/** A number of things. */
 export const count = z.int().min(0);
 
 /** A number that is not negative, such as a rate or milliseconds. */
 export const amount = z.number().min(0);
 
-/** A time in ISO 8601. */
 export const time = z.iso.datetime();
 
 /** A time as a caller writes it. */
 export const givenTime = z.iso.datetime({ offset: true });
 
-const previousCursor = 'The cursor of the previous page.';
-
-/** The query parameters of every list. */
-export const paging = {
+export const pagingBy = (cursor: z.ZodString) => ({
   limit: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(50),
-  cursor: storableText(CURSOR_CHARACTERS_MAX).optional().describe(previousCursor),
-} as const;
+  cursor: cursor.optional().describe('The cursor of the previous page.'),
+});
 
-/** One page of a list. */
+/** The query parameters of most lists. */
+export const paging = pagingBy(storableText(CURSOR_CHARACTERS_MAX));
+
+/** The query parameters of the lists of the bulk part. */
+export const bulkPaging = pagingBy(z.string().min(1).max(BULK_CURSOR_CHARACTERS_MAX));
+
 export const pageOf = <S extends z.ZodType>(item: S) =>
   z.object({
     items: z.array(item),
     cursor: z.string().nullable().describe('Gets the next page; null on the last one.'),
   });
 
-/** The query parameters of the lists of the bulk part. */
-export const bulkPaging = {
-  limit: paging.limit,
-  cursor: z.string().min(1).max(BULK_CURSOR_CHARACTERS_MAX).optional().describe(previousCursor),
-};
-
-/** The cursor of a page of the bulk part. */
 export const bulkCursor = z
   .string()
   .nullable()
   .describe('Gets the next page; null on the last one. A page may be short without being the last.');
-
-/** The id of a group. */
-export const GroupRef = z
-  .string()
-  .min(1)
-  .max(GROUP_REF_CHARACTERS_MAX)
-  .describe(
-    "1 to 128 characters of A-Z, a-z, 0-9, '.', '_', ':', '-'; `tenant/` before it for a group of that tenant (`%2F` in a URL).",
-  );
-
-/** The id of a job in its group. */
-export const JobRef = z
-  .string()
-  .min(1)
-  .max(128)
-  .describe("1 to 128 characters of A-Z, a-z, 0-9, '.', '_', ':', '-'.");
-
-/** The id of a fairness unit. */
-export const TenantRef = z
-  .string()
-  .min(1)
-  .max(128)
-  .describe('The fairness unit: units share the workers by their weights.');
-
-/** The parameters of routes of groups. */
-export const groupParams = z.object({ groupId: GroupRef });
 
 const weight = z
   .number()

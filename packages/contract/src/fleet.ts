@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { amount, count, pageOf, paging, storableText, time } from './fields.js';
+import { amount, count, pageOf, pagingBy, storableText, time } from './fields.js';
 import { defineRoutes } from './route.js';
 import { HealthCheck } from './system.js';
 
@@ -158,55 +158,48 @@ export type AuditEntry = z.infer<typeof AuditEntry>;
 export const AuditPage = pageOf(AuditEntry);
 export type AuditPage = z.infer<typeof AuditPage>;
 
-/** Routes of instances, their workers, the queues and the audit log. */
-export const FLEET_ROUTES = defineRoutes(
-  { tag: 'Fleet', tenancy: 'shared', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
-  {
-    listInstances: {
-      summary: 'List instances',
-      description:
-        'Every process of this server, the work it runs and the state of its backends. Stopped instances are listed for a day.',
-      ok: InstanceList,
-    },
-    getPool: {
-      summary: 'Get the worker pool',
-      description: 'The pool of the responding instance, and the number of workers of each instance.',
-      ok: PoolBody,
-    },
-    scalePool: {
-      summary: 'Scale the worker pool',
-      description:
-        'Sets the number of workers of one instance, or of each, until it restarts. Surplus workers finish their job first. ' +
-        'Instances with the role api run no jobs and cannot be scaled.',
-      role: 'admin',
-      audited: true,
-      body: ScaleRequest,
-      ok: ScaleResponse,
-      fails: ['INSTANCE_NOT_FOUND'],
-    },
-    getQueues: {
-      tag: 'Bulk',
-      summary: 'Get the queue lengths',
-      description: 'The queues of the engine now.',
-      ok: QueuesBody,
-    },
-    listAudit: {
-      summary: 'List the audit log',
-      description:
-        'Changes of work and settings over HTTP, newest first, for 90 days. A key that belongs to a tenant sees the changes made with keys of that tenant.',
-      role: 'admin',
-      tenancy: 'own',
-      query: z.strictObject({
-        limit: paging.limit,
-        cursor: z
-          .string()
-          .regex(/^\d{1,18}$/, 'must be the cursor of a page')
-          .optional()
-          .describe('The cursor of the previous page.'),
-        route: storableText(100).optional().describe('The id of a route, such as cancelGroup.'),
-        key: storableText(500).optional().describe('The name of a key.'),
-      }),
-      ok: AuditPage,
-    },
+const FLEET = { tag: 'Fleet', tenancy: 'shared', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] } as const;
+
+export const FLEET_ROUTES = defineRoutes(FLEET, {
+  listInstances: {
+    summary: 'List instances',
+    description:
+      'Every process of this server, the work it runs and the state of its backends. Stopped instances are listed for a day.',
+    ok: InstanceList,
   },
-);
+  getPool: {
+    summary: 'Get the worker pool',
+    description: 'The pool of the responding instance, and the number of workers of each instance.',
+    ok: PoolBody,
+  },
+  scalePool: {
+    summary: 'Scale the worker pool',
+    description:
+      'Sets the number of workers of one instance, or of each, until it restarts. Surplus workers finish their job first. ' +
+      'Instances with the role api run no jobs and cannot be scaled.',
+    role: 'admin',
+    audited: true,
+    body: ScaleRequest,
+    ok: ScaleResponse,
+    fails: ['INSTANCE_NOT_FOUND'],
+  },
+  getQueues: {
+    tag: 'Bulk',
+    summary: 'Get the queue lengths',
+    description: 'The queues of the engine now.',
+    ok: QueuesBody,
+  },
+  listAudit: {
+    summary: 'List the audit log',
+    description:
+      'Changes of work and settings over HTTP, newest first, for 90 days. A key that belongs to a tenant sees the changes made with keys of that tenant.',
+    role: 'admin',
+    tenancy: 'own',
+    query: z.strictObject({
+      ...pagingBy(z.string().regex(/^\d{1,18}$/, 'must be the cursor of a page')),
+      route: storableText(100).optional().describe('The id of a route, such as cancelGroup.'),
+      key: storableText(500).optional().describe('The name of a key.'),
+    }),
+    ok: AuditPage,
+  },
+});

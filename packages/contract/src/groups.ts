@@ -5,16 +5,14 @@ import {
   bulkPaging,
   changesSomething,
   count,
-  GroupRef,
   givenTime,
-  groupParams,
   limitChanges,
   limitFields,
   limitsBody,
-  TenantRef,
   time,
 } from './fields.js';
 import { AddJobsResponse, BULK, JobRequest, UPLOAD_FAILS, uploadHeaders } from './jobs.js';
+import { GroupRef, TenantRef } from './params.js';
 import { defineRoutes, json } from './route.js';
 
 /** The status of a group. */
@@ -59,8 +57,11 @@ export const SubmitGroupRequest = z.strictObject({
     ),
 });
 
-/** The congestion of a group. */
-export const congestionLevel = z.enum(['NONE', 'LOW', 'MODERATE', 'HIGH', 'CRITICAL']);
+export const congestion = {
+  level: z.enum(['NONE', 'LOW', 'MODERATE', 'HIGH', 'CRITICAL']),
+  nonReadyCount: count,
+  lastBackoffMs: amount,
+};
 
 /** The progress of a group. done + pending + inFlight = registered. */
 export const ProgressBody = z.object({
@@ -77,22 +78,14 @@ export const ProgressBody = z.object({
   status: GroupStatusName,
   round: z.int().min(1),
   etaMs: amount.nullable().describe('Time until it is done at the present speed; null if unknown.'),
-  congestion: z.object({
-    level: congestionLevel,
-    nonReadyCount: count,
-    lastBackoffMs: amount,
-  }),
+  congestion: z.object(congestion),
 });
 export type ProgressBody = z.infer<typeof ProgressBody>;
 
+const recorded = { done: true, success: true, failed: true, inFlight: true, registered: true } as const;
+
 /** The progress of a group at one time. */
-export const ProgressPoint = ProgressBody.pick({
-  done: true,
-  success: true,
-  failed: true,
-  inFlight: true,
-  registered: true,
-}).extend({ at: time });
+export const ProgressPoint = ProgressBody.pick(recorded).extend({ at: time });
 export type ProgressPoint = z.infer<typeof ProgressPoint>;
 
 /** The progress of a group from its start until now. */
@@ -205,7 +198,6 @@ export const GroupResultBody = z.object({
 });
 export type GroupResultBody = z.infer<typeof GroupResultBody>;
 
-/** Routes of groups. */
 export const GROUP_ROUTES = defineRoutes(BULK, {
   submitGroup: {
     summary: 'Submit a group of jobs',
@@ -226,7 +218,7 @@ export const GROUP_ROUTES = defineRoutes(BULK, {
     body: SubmitGroupRequest,
     ndjson: 'The first line is the group, every other line is a job. Blank lines are skipped.',
     ok: { 201: json('The group is stored, with its jobs', SubmitGroupResponse) },
-    fails: [...UPLOAD_FAILS, 'GROUP_CONFLICT', 'SEAL_TOTAL_MISMATCH'],
+    fails: ['GROUP_NOT_FOUND', ...UPLOAD_FAILS, 'GROUP_CONFLICT', 'SEAL_TOTAL_MISMATCH'],
   },
   listGroups: {
     summary: 'List groups',
@@ -242,53 +234,44 @@ export const GROUP_ROUTES = defineRoutes(BULK, {
   getGroup: {
     summary: 'Get a group',
     description: 'Its definition, its times and its progress.',
-    params: groupParams,
     ok: GroupBody,
-    fails: ['GROUP_NOT_FOUND'],
   },
   changeGroup: {
     audited: true,
     summary: 'Change, pause or resume a group',
     description: 'Applies at once, to queued jobs too. null removes a limit. Returns the changed group.',
-    params: groupParams,
     body: GroupChangeRequest,
     ok: GroupBody,
-    fails: ['GROUP_NOT_FOUND', 'GROUP_ENDED'],
+    fails: ['GROUP_ENDED'],
   },
   cancelGroup: {
     audited: true,
     summary: 'Cancel a group',
     description:
       'Starts no further job of the group and aborts those that run. A group that has ended does not change. Safe to repeat.',
-    params: groupParams,
     ok: GroupChangeResponse,
-    fails: ['GROUP_NOT_FOUND'],
   },
   getGroupResult: {
     summary: 'Get the result of a group',
     description: 'Counts, durations, failures by code, and the output of its aggregator.',
-    params: groupParams,
     query: z.strictObject({
       round: z.coerce.number().int().min(1).optional().describe('The round (the last one that ended).'),
     }),
     ok: GroupResultBody,
-    fails: ['GROUP_NOT_FOUND', 'RESULT_PENDING'],
+    fails: ['RESULT_PENDING'],
   },
   getGroupProgress: {
     summary: 'Get the progress of a group over time',
     description:
       'Its counts over time. Only the newest 500 running groups are recorded; other groups have their start and the present.',
-    params: groupParams,
     ok: GroupProgressBody,
-    fails: ['GROUP_NOT_FOUND'],
   },
   sealGroup: {
     summary: 'Seal a group',
     description:
       'The group accepts no more jobs and completes when every job is done, at once if it has none. Safe to repeat.',
-    params: groupParams,
     body: SealRequest,
     ok: GroupChangeResponse,
-    fails: ['GROUP_NOT_FOUND', 'SEAL_TOTAL_MISMATCH'],
+    fails: ['SEAL_TOTAL_MISMATCH'],
   },
 });

@@ -9,7 +9,6 @@ export {
   BatchBody,
   BatchCounts,
   BatchDetailsBody,
-  BatchIdParam,
   BatchPage,
   BatchStatusName,
   BatchSummary,
@@ -19,17 +18,14 @@ export {
   BatchTaskSummary,
   StartBatchRequest,
   StartedBatchBody,
-  TaskKeyParam,
 } from './batches.js';
 export {
   ChatEvent,
   ChatMessagesBody,
   ChatReceiptBody,
   ChatSessionBody,
-  ChatSessionIdParam,
   ChatSessionList,
   ChatTaskBody,
-  ChatTaskIdParam,
   ChatTaskResultBody,
   ChatTaskStatusName,
   CreateChatSessionRequest,
@@ -43,7 +39,6 @@ export {
   DagTaskRequest,
   RemovedScheduleBody,
   ScheduleBody,
-  ScheduleNameParam,
   SchedulePage,
   SetScheduleRequest,
 } from './dags.js';
@@ -105,12 +100,19 @@ export {
   OperationEvent,
   OperationPage,
   OperationStateName,
-  OpIdParam,
   OutcomeBody,
   StatusQuery,
   SubmitRequest,
 } from './operations.js';
-export { type HttpMethod, PATHS, type RouteId, VIEWS, type ViewId } from './paths.js';
+export {
+  BatchIdParam,
+  ChatSessionIdParam,
+  ChatTaskIdParam,
+  OpIdParam,
+  ScheduleNameParam,
+  TaskKeyParam,
+} from './params.js';
+export { PATHS, type RouteId, VIEWS, type ViewId } from './paths.js';
 export {
   FieldError,
   fieldErrorsOf,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { amount, bulkCursor, bulkPaging, count, givenTime, groupParams, JobRef, time } from './fields.js';
+import { amount, bulkCursor, bulkPaging, count, givenTime, time } from './fields.js';
+import { JobRef } from './params.js';
 import { defineRoutes } from './route.js';
 
 /** The defaults of routes of the bulk part. */
@@ -108,9 +109,6 @@ export const ExplanationBody = z.object({
 });
 export type ExplanationBody = z.infer<typeof ExplanationBody>;
 
-const jobParams = groupParams.extend({ jobId: JobRef });
-
-/** Headers of routes that add jobs. */
 export const uploadHeaders = {
   'Idempotency-Key':
     'Jobs without an id get one made from this key and their position, so a repeated request adds nothing twice. 1 to 100 characters of an id.',
@@ -118,7 +116,6 @@ export const uploadHeaders = {
 
 /** Codes that routes which add jobs can fail with. */
 export const UPLOAD_FAILS = [
-  'GROUP_NOT_FOUND',
   'GROUP_SEALED',
   'PAYLOAD_INVALID',
   'JOBS_TOO_MANY',
@@ -127,7 +124,6 @@ export const UPLOAD_FAILS = [
   'QUEUE_FULL',
 ] as const;
 
-/** Routes of jobs. */
 export const JOB_ROUTES = defineRoutes(BULK, {
   addJobs: {
     summary: 'Add jobs to a group',
@@ -135,7 +131,6 @@ export const JOB_ROUTES = defineRoutes(BULK, {
       'Known job ids are not added again. An unknown group is created, open, with the defaults. A JSON body is checked completely before any job is stored. ' +
       'GROUP_NOT_FOUND: the id is in the namespace of another tenant.',
     headers: uploadHeaders,
-    params: groupParams,
     body: AddJobsRequest,
     ndjson: 'Every line is a job. Blank lines are skipped.',
     ok: AddJobsResponse,
@@ -144,23 +139,17 @@ export const JOB_ROUTES = defineRoutes(BULK, {
   listJobs: {
     summary: 'List the jobs of a group',
     description: 'All jobs, or those with one status.',
-    params: groupParams,
     query: z.strictObject({ state: JobStatusName.optional(), ...bulkPaging }),
     ok: JobPage,
-    fails: ['GROUP_NOT_FOUND'],
   },
   getJob: {
     summary: 'Get a job',
     description: 'Its present status, its last failed attempts, and its result if that is kept.',
-    params: jobParams,
     ok: JobDetailBody,
-    fails: ['GROUP_NOT_FOUND', 'JOB_NOT_FOUND'],
   },
   explainJob: {
     summary: 'Explain why a job does not run',
     description: 'Everything that blocks it, how much work runs before it, and when it will run.',
-    params: jobParams,
     ok: ExplanationBody,
-    fails: ['GROUP_NOT_FOUND', 'JOB_NOT_FOUND'],
   },
 });

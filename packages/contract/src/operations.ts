@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { count, keyText, pageOf, paging, tenantField, time } from './fields.js';
+import { count, keyText, pageOf, pagingBy, tenantField, time } from './fields.js';
+import { OpIdParam } from './params.js';
 import { defineRoutes, eventStream, json } from './route.js';
 
 const routeName = (description: string) =>
@@ -8,14 +9,10 @@ const routeName = (description: string) =>
     .regex(/^[A-Z0-9_]{1,50}$/, 'must be 1 to 50 of A–Z, 0–9 and _')
     .describe(description);
 
-/** The id of an operation. */
-export const OpIdParam = z.guid().describe('The id of an operation, a UUID.');
-
 /** The state of an operation. */
 export const OperationStateName = z
   .enum(['PENDING', 'IN_PROGRESS', 'COMPLETED', 'FAILED'])
   .describe('COMPLETED and FAILED are final.');
-export type OperationStateName = z.infer<typeof OperationStateName>;
 
 /** A command to submit. Unknown fields are refused. */
 export const SubmitRequest = z.strictObject({
@@ -63,7 +60,6 @@ export const OutcomeBody = z
   .describe(
     'Ok: done. Fail: failed for good. Retry: the attempt failed, and another follows or none is left.',
   );
-export type OutcomeBody = z.infer<typeof OutcomeBody>;
 
 /** The 200 response to a submit: the work ended within the budget. */
 export const CompletedResponse = z.object({
@@ -123,8 +119,7 @@ export const ListQuery = z.strictObject({
   bizKey: z.string().optional(),
   state: OperationStateName.optional(),
   deadLetter: z.enum(['true', 'false']).optional().describe('true: only dead letters.'),
-  limit: paging.limit,
-  cursor: z.string().min(1).max(200).optional().describe('The cursor of the previous page.'),
+  ...pagingBy(z.string().min(1).max(200)),
 });
 /** The query of the list of operations, as a client writes it. All tenants that the key may see by default. */
 export type ListFilter = Omit<z.input<typeof ListQuery>, 'deadLetter' | 'limit'> & {
@@ -150,85 +145,77 @@ export const OperationEvent = z.object({
 });
 export type OperationEvent = z.infer<typeof OperationEvent>;
 
-const params = z.object({ opId: OpIdParam });
 const PREFERENCE = { 'Preference-Applied': 'The preferences of Prefer that the server applied.' };
 
-/** Routes of operations. */
-export const OPERATION_ROUTES = defineRoutes(
-  { tag: 'Operations', tenancy: 'own', fails: ['BACKEND_UNAVAILABLE'] },
-  {
-    submitOperation: {
-      summary: 'Submit a command',
-      description:
-        'Returns 200 with the outcome if the work ends within the time budget. Otherwise it returns 202 with a status URL and the work continues. ' +
-        'Completion at exactly the budget is answered 202. A failure of the work is 200 with status FAILED. ' +
-        'The same idempotency key with the same body is the same operation: the work runs once. ' +
-        'After STORE_UNAVAILABLE repeat the same key: the command may have been accepted.',
-      headers: {
-        'Idempotency-Key': 'Same as idemKey of the body; a different value is refused.',
-        Prefer:
-          'RFC 7240: wait=seconds or respond-async, if timeBudgetMs is not set. A value out of range is clamped; see Preference-Applied.',
-        traceparent: 'W3C trace context, passed on to the work.',
-      },
-      body: SubmitRequest,
-      ok: {
-        200: json('The work ended within the budget', CompletedResponse, PREFERENCE),
-        202: json('The work continues', AcceptedResponse, {
-          Location: 'The status URL.',
-          'Retry-After': 'Seconds to wait before the first status request.',
-          ...PREFERENCE,
-        }),
-      },
-      fails: [
-        'COMMAND_INVALID',
-        'TIME_BUDGET_OUT_OF_RANGE',
-        'ROUTE_NOT_FOUND',
-        'OPERATION_RUNNING',
-        'IDEMPOTENCY_CONFLICT',
-        'RATE_LIMIT',
-        'STORE_UNAVAILABLE',
-        'STORE_FULL',
-        'CB_OPEN',
-        'BULKHEAD_FULL',
-        'ORCHESTRATOR_STOPPING',
-      ],
+const OPERATIONS = { tag: 'Operations', tenancy: 'own', fails: ['BACKEND_UNAVAILABLE'] } as const;
+
+export const OPERATION_ROUTES = defineRoutes(OPERATIONS, {
+  submitOperation: {
+    summary: 'Submit a command',
+    description:
+      'Returns 200 with the outcome if the work ends within the time budget. Otherwise it returns 202 with a status URL and the work continues. ' +
+      'Completion at exactly the budget is answered 202. A failure of the work is 200 with status FAILED. ' +
+      'The same idempotency key with the same body is the same operation: the work runs once. ' +
+      'After STORE_UNAVAILABLE repeat the same key: the command may have been accepted.',
+    headers: {
+      'Idempotency-Key': 'Same as idemKey of the body; a different value is refused.',
+      Prefer:
+        'RFC 7240: wait=seconds or respond-async, if timeBudgetMs is not set. A value out of range is clamped; see Preference-Applied.',
+      traceparent: 'W3C trace context, passed on to the work.',
     },
-    listOperations: {
-      summary: 'List operations',
-      description: 'Newest first. A key that belongs to a tenant lists that tenant only.',
-      query: ListQuery,
-      ok: OperationPage,
-      fails: ['REQUEST_INVALID', 'ID_INVALID'],
+    body: SubmitRequest,
+    ok: {
+      200: json('The work ended within the budget', CompletedResponse, PREFERENCE),
+      202: json('The work continues', AcceptedResponse, {
+        Location: 'The status URL.',
+        'Retry-After': 'Seconds to wait before the first status request.',
+        ...PREFERENCE,
+      }),
     },
-    getOperationStatus: {
-      summary: 'Get an operation',
-      description: 'With wait it responds as soon as the operation has ended, at the latest after that time.',
-      params,
-      query: StatusQuery,
-      ok: {
-        200: json('OK', OperationBody, {
-          'Retry-After': 'Seconds to wait before the next request; only while the operation has not ended.',
-        }),
-      },
-      fails: ['REQUEST_INVALID', 'OPERATION_NOT_FOUND'],
-    },
-    watchOperation: {
-      summary: 'Watch an operation',
-      description:
-        'Server-sent events: start (the operation now), change (each change), end (then the stream closes). data is the operation as JSON.',
-      streams: true,
-      params,
-      ok: { 200: eventStream(OperationEvent) },
-      fails: ['OPERATION_NOT_FOUND'],
-    },
-    cancelOperation: {
-      summary: 'Cancel an operation',
-      description:
-        'Ends the operation as FAILED with code CANCELLED and cancels its work. An operation that has ended does not change. Safe to repeat.',
-      audited: true,
-      params,
-      ok: CancelResponse,
-      fails: ['OPERATION_NOT_FOUND'],
-    },
+    fails: [
+      'COMMAND_INVALID',
+      'TIME_BUDGET_OUT_OF_RANGE',
+      'ROUTE_NOT_FOUND',
+      'OPERATION_RUNNING',
+      'IDEMPOTENCY_CONFLICT',
+      'RATE_LIMIT',
+      'STORE_UNAVAILABLE',
+      'STORE_FULL',
+      'CB_OPEN',
+      'BULKHEAD_FULL',
+      'ORCHESTRATOR_STOPPING',
+    ],
   },
-);
+  listOperations: {
+    summary: 'List operations',
+    description: 'Newest first. A key that belongs to a tenant lists that tenant only.',
+    query: ListQuery,
+    ok: OperationPage,
+    fails: ['REQUEST_INVALID', 'ID_INVALID'],
+  },
+  getOperationStatus: {
+    summary: 'Get an operation',
+    description: 'With wait it responds as soon as the operation has ended, at the latest after that time.',
+    query: StatusQuery,
+    ok: {
+      200: json('OK', OperationBody, {
+        'Retry-After': 'Seconds to wait before the next request; only while the operation has not ended.',
+      }),
+    },
+    fails: ['REQUEST_INVALID'],
+  },
+  watchOperation: {
+    summary: 'Watch an operation',
+    description:
+      'Server-sent events: start (the operation now), change (each change), end (then the stream closes). data is the operation as JSON.',
+    streams: true,
+    ok: { 200: eventStream(OperationEvent) },
+  },
+  cancelOperation: {
+    summary: 'Cancel an operation',
+    description:
+      'Ends the operation as FAILED with code CANCELLED and cancels its work. An operation that has ended does not change. Safe to repeat.',
+    audited: true,
+    ok: CancelResponse,
+  },
+});

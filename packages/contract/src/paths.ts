@@ -1,7 +1,7 @@
-/** The methods of routes. */
-export type HttpMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
-
-/** The method and path of every route, by id. `{name}` is a parameter. Without schemas, so that a page that calls them stays small. */
+/**
+ * The method and path of every route, by id. `{name}` is a parameter, see `PARAMS`. Without schemas, so that a page that calls them stays
+ * small.
+ */
 export const PATHS = {
   submitOperation: ['POST', '/api/operations'],
   listOperations: ['GET', '/api/operations'],
@@ -67,7 +67,7 @@ export const PATHS = {
   getDocs: ['GET', '/api/docs'],
   getDocsStyle: ['GET', '/api/docs/style.css'],
   getOpenApi: ['GET', '/openapi.json'],
-} as const satisfies Record<string, readonly [HttpMethod, string]>;
+} as const satisfies Record<string, readonly ['GET' | 'POST' | 'PATCH' | 'DELETE', string]>;
 
 /** The id of a route. */
 export type RouteId = keyof typeof PATHS;

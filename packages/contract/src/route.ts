@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ERROR_CODES } from './error-codes.generated.js';
-import { type HttpMethod, PATHS, type RouteId } from './paths.js';
+import { PARAMS, type ParamsOf } from './params.js';
+import { PATHS, type RouteId } from './paths.js';
 import { INTERNAL, PROBLEM_CONTENT_TYPE, Problem } from './problem.js';
 
 /** The roles of API keys, each with the rights of those before it. `none` needs no key. */
@@ -14,13 +15,15 @@ export type Role = (typeof ROLES)[number];
  */
 export type Tenancy = 'own' | 'shared' | 'open';
 
+type HeaderTexts = Readonly<Record<string, string>>;
+
 /** One possible response of a route. */
 export interface HttpResponse<S extends z.ZodType = z.ZodType> {
   readonly description: string;
   /** '' for a response without a body. */
   readonly contentType: string;
   readonly schema: S;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly headers?: HeaderTexts | undefined;
 }
 
 /** Failures that have no error registry, or need more words than their message in the documentation. */
@@ -54,43 +57,50 @@ export interface RouteSpec {
   readonly audited?: true | undefined;
   /** Responds with server-sent events until the client disconnects. */
   readonly streams?: true | undefined;
+  /** Follows from the path. */
   readonly params?: z.ZodObject | undefined;
   readonly query?: z.ZodObject | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly headers?: HeaderTexts | undefined;
   /** Schema of a JSON body. */
   readonly body?: z.ZodType | undefined;
   /** The body may be lines of JSON instead (`application/x-ndjson`): describes a line. */
   readonly ndjson?: string | undefined;
   /** The schema of the JSON body of a 200, or the responses that are not failures by status. */
   readonly ok: z.ZodType | Readonly<Record<number, HttpResponse>>;
-  /** Codes this route can fail with. Those that follow from role, tenancy and body are added. */
+  /** Codes this route can fail with. Those that follow from path, role, tenancy and body are added. */
   readonly fails?: readonly ErrorCode[] | undefined;
 }
 
 /** A route: enough to check a request, to authorize its caller, and to write its OpenAPI entry. */
 export interface HttpRoute<Id extends string = RouteId> extends RouteSpec {
   readonly id: Id;
-  readonly method: HttpMethod;
+  readonly method: (typeof PATHS)[RouteId][0];
   /** Parameters are written as `{name}`. */
   readonly path: string;
   /** Every response by status, failures included. */
   readonly responses: Readonly<Record<number, HttpResponse>>;
 }
 
-type Specs<D> = { readonly [Id in RouteId]?: Omit<RouteSpec, keyof D | 'role'> & Partial<RouteSpec> };
-type Completed = Pick<HttpRoute, 'id' | 'method' | 'path' | 'role' | 'responses'>;
+type PartSpec = Partial<Omit<RouteSpec, 'params'>>;
+type Specs<D> = { readonly [Id in RouteId]?: Omit<RouteSpec, keyof D | 'role' | 'params'> & PartSpec };
+type Completed<Id> = Pick<HttpRoute, 'id' | 'method' | 'path' | 'role' | 'responses'> & {
+  readonly params: ParamsOf<(typeof PATHS)[Id & RouteId][1]>;
+};
 
 /** Makes routes from their definitions. A definition overrides `shared`; its `fails` are added to the shared ones. */
-export function defineRoutes<const D extends Partial<RouteSpec>, const R extends Specs<D>>(
+export function defineRoutes<const D extends PartSpec, const R extends Specs<D>>(
   shared: D,
   specs: R,
-): { readonly [Id in keyof R]: Omit<D, keyof R[Id]> & R[Id] & Completed } {
-  const routes = Object.entries(specs as Record<string, Partial<RouteSpec>>).map(([name, own]) => {
+): { readonly [Id in keyof R]: Omit<D, keyof R[Id]> & R[Id] & Completed<Id> } {
+  const routes = Object.entries(specs as Record<string, PartSpec>).map(([name, own]) => {
     const id = name as RouteId;
     const [method, path] = PATHS[id];
     const role: Role = method === 'GET' ? 'read' : 'operate';
-    const fails = [...(shared.fails ?? []), ...(own.fails ?? [])];
-    const spec = { role, ...shared, ...own, fails } as RouteSpec;
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, param]) => param as keyof typeof PARAMS);
+    const schemas = names.map((param) => [param, PARAMS[param].schema]);
+    const params = names.length > 0 ? z.object(Object.fromEntries(schemas)) : undefined;
+    const fails = [shared, ...names.map((param) => PARAMS[param]), own].flatMap((part) => part.fails ?? []);
+    const spec = { role, ...shared, ...own, params, fails } as RouteSpec;
     return [id, { ...spec, id, method, path, responses: responsesOf(spec) }];
   });
   return Object.fromEntries(routes);
@@ -130,30 +140,24 @@ const problem = (status: number, codes: readonly ErrorCode[], { role }: RouteSpe
   ...((status === 429 || status === 503) && { headers: RETRY_AFTER }),
 });
 
-/** A response with a JSON body. */
-export const json = <S extends z.ZodType>(
-  description: string,
-  schema: S,
-  headers?: Readonly<Record<string, string>>,
-): HttpResponse<S> => ({ description, contentType: 'application/json', schema, headers });
-
-/** A response with a body that is not JSON. */
-export const text = (
+const response = <S extends z.ZodType>(
   description: string,
   contentType: string,
-  headers?: Readonly<Record<string, string>>,
-): HttpResponse<z.ZodString> => ({ description, contentType, schema: z.string(), headers });
+  schema: S,
+  headers?: HeaderTexts,
+): HttpResponse<S> => ({ description, contentType, schema, headers });
+
+/** A response with a JSON body. */
+export const json = <S extends z.ZodType>(description: string, schema: S, headers?: HeaderTexts) =>
+  response(description, 'application/json', schema, headers);
+
+/** A response with a body that is not JSON. */
+export const text = (description: string, contentType: string, headers?: HeaderTexts) =>
+  response(description, contentType, z.string(), headers);
 
 /** A stream of server-sent events, each of the given schema. */
-export const eventStream = <S extends z.ZodType>(schema: S): HttpResponse<S> => ({
-  description: 'The stream of events',
-  contentType: 'text/event-stream',
-  schema,
-});
+export const eventStream = <S extends z.ZodType>(schema: S) =>
+  response('The stream of events', 'text/event-stream', schema);
 
 /** A response without a body. */
-export const empty = (description: string): HttpResponse<z.ZodUndefined> => ({
-  description,
-  contentType: '',
-  schema: z.undefined(),
-});
+export const empty = (description: string) => response(description, '', z.undefined());

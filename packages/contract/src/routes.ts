@@ -30,14 +30,14 @@ export const ROUTES = {
   ...STATS_ROUTES,
 } as const satisfies Readonly<Record<RouteId, HttpRoute>>;
 
-type Given<S> = S extends z.ZodType ? z.input<S> : undefined;
-
 /** The request of a route, as a caller writes it. */
-export interface RequestOf<Id extends RouteId> {
-  readonly params: Given<(typeof ROUTES)[Id] extends { params: infer S } ? S : undefined>;
-  readonly query: Given<(typeof ROUTES)[Id] extends { query: infer S } ? S : undefined>;
-  readonly body: Given<(typeof ROUTES)[Id] extends { body: infer S } ? S : undefined>;
-}
+export type RequestOf<Id extends RouteId> = {
+  readonly [Part in 'params' | 'query' | 'body']: (typeof ROUTES)[Id] extends {
+    readonly [P in Part]: infer S extends z.ZodType;
+  }
+    ? z.input<S>
+    : undefined;
+};
 
 /** The statuses of responses with a body that are no failure. */
 type Good = 200 | 201 | 202;

@@ -1,17 +1,8 @@
 import { z } from 'zod';
-import {
-  amount,
-  bulkPaging,
-  changesSomething,
-  count,
-  GroupRef,
-  limitChanges,
-  limitsBody,
-  TenantRef,
-  time,
-} from './fields.js';
-import { congestionLevel } from './groups.js';
+import { amount, bulkPaging, changesSomething, count, limitChanges, limitsBody, time } from './fields.js';
+import { congestion } from './groups.js';
 import { BULK } from './jobs.js';
+import { GroupRef, TenantRef } from './params.js';
 import { defineRoutes } from './route.js';
 
 const share = z.number().min(0).max(1);
@@ -93,9 +84,7 @@ export const CongestionBody = z.object({
     .object({
       groupId: z.string(),
       ...slowness,
-      level: congestionLevel,
-      nonReadyCount: count,
-      lastBackoffMs: amount,
+      ...congestion,
       history: z
         .array(z.object({ ...point, nonReadyCount: count, backoffMs: amount }))
         .describe('Oldest first, from the first throttle.'),
@@ -105,14 +94,10 @@ export const CongestionBody = z.object({
 });
 export type CongestionBody = z.infer<typeof CongestionBody>;
 
-const tenantParams = z.object({ tenantId: TenantRef });
-
-/** Routes of shares and limits. */
 export const SHARE_ROUTES = defineRoutes(BULK, {
   getTenant: {
     summary: 'Get a fairness unit',
     description: 'Its weight, limits and queued work. A key that belongs to a tenant sees its own unit only.',
-    params: tenantParams,
     ok: TenantBody,
     fails: ['TENANT_NOT_FOUND'],
   },
@@ -123,7 +108,6 @@ export const SHARE_ROUTES = defineRoutes(BULK, {
     description:
       'The unit may be new. Applies at once, to queued jobs too. null removes a limit. Returns the changed unit.',
     role: 'admin',
-    params: tenantParams,
     body: TenantChangeRequest,
     ok: TenantBody,
   },

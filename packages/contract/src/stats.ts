@@ -125,37 +125,35 @@ export const WatchEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('changes'), data: ChangesEvent }),
 ]);
 
-/** Routes of statistics and changes. */
-export const STATS_ROUTES = defineRoutes(
-  { tag: 'Fleet', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] },
-  {
-    getStats: {
-      summary: 'Get statistics of the last hours',
-      description:
-        'The work of all instances and the contents of the stores, every 10 seconds for an hour or every minute for a day.',
-      tenancy: 'shared',
-      query: z.strictObject({
-        from: moment
-          .optional()
-          .describe(
-            'ISO 8601 or milliseconds since 1970 (15 minutes before to). At the earliest the start of the ring.',
-          ),
-        to: moment.optional().describe('ISO 8601 or milliseconds since 1970 (now).'),
-        step: z
-          .enum(['10', '60'])
-          .default('10')
-          .describe('Seconds between two points: 10 are kept for an hour, 60 for a day.'),
-      }),
-      ok: StatsBody,
-    },
-    watchChanges: {
-      summary: 'Watch all changes',
-      description:
-        'Server-sent events: hello at once, then changes, about one a second while something changes; data is JSON. ' +
-        'A slow client gets fewer and larger events. A key that belongs to a tenant gets changes of that tenant.',
-      tenancy: 'own',
-      streams: true,
-      ok: { 200: eventStream(WatchEvent) },
-    },
+const STATS = { tag: 'Fleet', fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'] } as const;
+
+export const STATS_ROUTES = defineRoutes(STATS, {
+  getStats: {
+    summary: 'Get statistics of the last hours',
+    description:
+      'The work of all instances and the contents of the stores, every 10 seconds for an hour or every minute for a day.',
+    tenancy: 'shared',
+    query: z.strictObject({
+      from: moment
+        .optional()
+        .describe(
+          'ISO 8601 or milliseconds since 1970 (15 minutes before to). At the earliest the start of the ring.',
+        ),
+      to: moment.optional().describe('ISO 8601 or milliseconds since 1970 (now).'),
+      step: z
+        .enum(['10', '60'])
+        .default('10')
+        .describe('Seconds between two points: 10 are kept for an hour, 60 for a day.'),
+    }),
+    ok: StatsBody,
   },
-);
+  watchChanges: {
+    summary: 'Watch all changes',
+    description:
+      'Server-sent events: hello at once, then changes, about one a second while something changes; data is JSON. ' +
+      'A slow client gets fewer and larger events. A key that belongs to a tenant gets changes of that tenant.',
+    tenancy: 'own',
+    streams: true,
+    ok: { 200: eventStream(WatchEvent) },
+  },
+});

@@ -57,110 +57,106 @@ export const DemoStopped = z.object({
 });
 export type DemoStopped = z.infer<typeof DemoStopped>;
 
-/** Routes of the demo. */
-export const DEMO_ROUTES = defineRoutes(
-  {
-    tag: 'System',
-    role: 'admin',
-    tenancy: 'shared',
-    audited: true,
-    fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'],
+const DEMO = {
+  tag: 'System',
+  role: 'admin',
+  tenancy: 'shared',
+  audited: true,
+  fails: ['REQUEST_INVALID', 'BACKEND_UNAVAILABLE'],
+} as const;
+
+export const DEMO_ROUTES = defineRoutes(DEMO, {
+  startDemo: {
+    summary: 'Start a demo',
+    description:
+      'A sample workload: one large tenant, small tenants that come and go, a service that refuses calls, failing jobs, batches, commands, and chat turns unless an application or a model answers them. ' +
+      'All of it belongs to tenants whose names begin with demo- and ends with the demo. While a demo runs, the request returns that one.',
+    body: DemoRequest,
+    ok: { 202: json('The demo runs', DemoBody) },
+    fails: ['DEMO_REFUSED'],
   },
-  {
-    startDemo: {
-      summary: 'Start a demo',
-      description:
-        'A sample workload: one large tenant, small tenants that come and go, a service that refuses calls, failing jobs, batches, commands, and chat turns unless an application or a model answers them. ' +
-        'All of it belongs to tenants whose names begin with demo- and ends with the demo. While a demo runs, the request returns that one.',
-      body: DemoRequest,
-      ok: { 202: json('The demo runs', DemoBody) },
-      fails: ['DEMO_REFUSED'],
-    },
-    stopDemo: {
-      summary: 'Stop the demo',
-      description: 'Ends all open work of demos, whichever instance started it. Safe to repeat.',
-      ok: DemoStopped,
-    },
+  stopDemo: {
+    summary: 'Stop the demo',
+    description: 'Ends all open work of demos, whichever instance started it. Safe to repeat.',
+    ok: DemoStopped,
   },
-);
+});
 
 const UNCHANGED = { 304: empty('Unchanged since the ETag in If-None-Match') };
 const IF_NONE_MATCH = { 'If-None-Match': 'The ETag of the copy that the caller has.' };
 const ETAG = { ETag: 'Changes with the content, which changes with the version of the server.' };
 
-/** Routes that need a key. */
-export const CALLER_ROUTES = defineRoutes(
-  { tag: 'System' },
-  {
-    getCaller: {
-      summary: 'Get the caller',
-      description: 'The name, role and tenant of the API key of this request.',
-      tenancy: 'open',
-      ok: CallerBody,
-      fails: ['REQUEST_INVALID'],
-    },
-    getMetrics: {
-      summary: 'Metrics for Prometheus',
-      description:
-        'Metrics of this process and of the stores. A store that does not answer within a second is shown with its last values.',
-      tenancy: 'shared',
-      ok: { 200: text('The metrics', 'text/plain') },
-    },
+const SYSTEM = { tag: 'System' } as const;
+
+export const CALLER_ROUTES = defineRoutes(SYSTEM, {
+  getCaller: {
+    summary: 'Get the caller',
+    description: 'The name, role and tenant of the API key of this request.',
+    tenancy: 'open',
+    ok: CallerBody,
+    fails: ['REQUEST_INVALID'],
   },
-);
+  getMetrics: {
+    summary: 'Metrics for Prometheus',
+    description:
+      'Metrics of this process and of the stores. A store that does not answer within a second is shown with its last values.',
+    tenancy: 'shared',
+    ok: { 200: text('The metrics', 'text/plain') },
+  },
+});
 
 /** Routes that need no key. */
-export const PUBLIC_ROUTES = defineRoutes(
-  { tag: 'System', role: 'none', tenancy: 'open' },
-  {
-    getLive: {
-      summary: 'Check that the process is alive',
-      description: 'Responds while the process can; needs no key.',
-      ok: HealthBody,
-    },
-    getReady: {
-      summary: 'Check that the server can work',
-      description:
-        'Fails while the server stops, while a backend does not answer, and while Redis may evict keys; needs no key.',
-      ok: {
-        200: json('Ready', HealthBody),
-        503: json('Not ready; the checks say why', HealthBody),
-      },
-    },
-    getDocs: {
-      summary: 'API reference as a web page',
-      description: 'Made from the same routes as the OpenAPI document; needs no key.',
-      headers: IF_NONE_MATCH,
-      ok: { 200: text('The page', 'text/html', ETAG), ...UNCHANGED },
-    },
-    getDocsStyle: {
-      summary: 'Style sheet of the API reference',
-      description: 'A file of its own, because the page allows no inline styles; needs no key.',
-      headers: IF_NONE_MATCH,
-      ok: { 200: text('The style sheet', 'text/css', ETAG), ...UNCHANGED },
-    },
-    getOpenApi: {
-      summary: 'API reference as an OpenAPI document',
-      description: 'OpenAPI 3.1; needs no key.',
-      headers: IF_NONE_MATCH,
-      ok: { 200: json('The document', z.record(z.string(), z.unknown()), ETAG), ...UNCHANGED },
+const PUBLIC = { tag: 'System', role: 'none', tenancy: 'open' } as const;
+
+export const PUBLIC_ROUTES = defineRoutes(PUBLIC, {
+  getLive: {
+    summary: 'Check that the process is alive',
+    description: 'Responds while the process can; needs no key.',
+    ok: HealthBody,
+  },
+  getReady: {
+    summary: 'Check that the server can work',
+    description:
+      'Fails while the server stops, while a backend does not answer, and while Redis may evict keys; needs no key.',
+    ok: {
+      200: json('Ready', HealthBody),
+      503: json('Not ready; the checks say why', HealthBody),
     },
   },
-);
+  getDocs: {
+    summary: 'API reference as a web page',
+    description: 'Made from the same routes as the OpenAPI document; needs no key.',
+    headers: IF_NONE_MATCH,
+    ok: { 200: text('The page', 'text/html', ETAG), ...UNCHANGED },
+  },
+  getDocsStyle: {
+    summary: 'Style sheet of the API reference',
+    description: 'A file of its own, because the page allows no inline styles; needs no key.',
+    headers: IF_NONE_MATCH,
+    ok: { 200: text('The style sheet', 'text/css', ETAG), ...UNCHANGED },
+  },
+  getOpenApi: {
+    summary: 'API reference as an OpenAPI document',
+    description: 'OpenAPI 3.1; needs no key.',
+    headers: IF_NONE_MATCH,
+    ok: { 200: json('The document', z.record(z.string(), z.unknown()), ETAG), ...UNCHANGED },
+  },
+});
 
 /** The ids of the routes of the dashboard, in metrics and logs. */
 export type PageRouteId = 'getView' | 'getAsset';
+type PageRoute = HttpRoute<PageRouteId>;
 
 const pageRoute = (
   id: PageRouteId,
   path: string,
   spec: Pick<RouteSpec, 'summary' | 'description' | 'ok' | 'fails'>,
-): HttpRoute<PageRouteId> => {
+): PageRoute => {
   const row = { tag: 'Page', role: 'none', tenancy: 'open', ...spec } as const;
   return { ...row, id, method: 'GET', path, responses: responsesOf(row) };
 };
 
-const viewAt = (path: string): HttpRoute<PageRouteId> =>
+const viewAt = (path: string) =>
   pageRoute('getView', path, {
     summary: 'A view of the dashboard',
     description: 'The same page for every view. It gets its data from the API with the key of its user.',
@@ -168,17 +164,12 @@ const viewAt = (path: string): HttpRoute<PageRouteId> =>
     fails: ['PAGE_NOT_BUILT'],
   });
 
-const { overview: OVERVIEW, ...OTHER_VIEWS } = VIEWS;
-
 /**
  * The routes that a browser requests to show the dashboard: every view, and the files of the page. They are not part of ROUTES
  * because they are no API: they change with every build.
  */
-export const PAGE_ROUTES: {
-  readonly views: readonly [HttpRoute<PageRouteId>, ...HttpRoute<PageRouteId>[]];
-  readonly asset: HttpRoute<PageRouteId>;
-} = {
-  views: [viewAt(OVERVIEW), ...Object.values(OTHER_VIEWS).map(viewAt)],
+export const PAGE_ROUTES = {
+  views: Object.values(VIEWS).map(viewAt) as [PageRoute, ...PageRoute[]],
   asset: pageRoute('getAsset', '/assets/{file}', {
     summary: 'A file of the dashboard',
     description: 'The name changes with the content, so the file can be cached without a limit.',

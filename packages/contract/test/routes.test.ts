@@ -117,8 +117,9 @@ describe('the responses of a route', () => {
     expect(headers).toHaveProperty('Retry-After');
   });
 
-  it('follow from its role, tenancy, body, audit and stream', () => {
+  it('follow from its path, role, tenancy, body, audit and stream', () => {
     expect(Object.keys(ROUTES.getLive.responses)).toEqual(['200', '500']);
+    expect(ROUTES.explainJob.responses[404]?.description).toMatch(/GROUP_NOT_FOUND: .*JOB_NOT_FOUND: /);
     expect(ROUTES.changeTenant.responses[403]?.description).toMatch(/FORBIDDEN: .*admin.*TENANT_REFUSED: /);
     expect(ROUTES.changeTenant.responses[503]?.description).toContain('AUDIT_UNAVAILABLE: ');
     expect(ROUTES.getTenant.responses[403]?.description).not.toContain('TENANT_REFUSED');
