@@ -5,10 +5,9 @@ import { usePathname } from 'wouter/use-browser-location';
 import { Overview } from './pages/overview/overview.js';
 import { Card } from './parts/card.js';
 import { PageHead } from './parts/page-head.js';
-import { hrefOf, type ViewPlace, viewAt } from './rules/hrefs.js';
+import { hrefOf, type ViewPlace, type ViewProps, viewAt } from './rules/hrefs.js';
 import { LoadedLate, useLoadedLate } from './shell/loaded-late.js';
 import { ViewGuard } from './shell/view-guard.js';
-import type { ViewProps } from './view-props.js';
 
 type View = ComponentType<ViewProps>;
 

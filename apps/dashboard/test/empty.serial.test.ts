@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PLACES } from '../src/shell/places.js';
+import { PLACES } from '../src/shell/nav.js';
 import { startWorld, type World } from './world.js';
 
 const execute = promisify(execFile);

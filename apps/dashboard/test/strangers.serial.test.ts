@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { API_KEYS, SECRETS } from '../../server/test/security/test-keys.js';
 import { demoRole, firstCommand } from '../src/rules/first-steps.js';
 import { hrefOf } from '../src/rules/hrefs.js';
-import { PLACES } from '../src/shell/places.js';
+import { PLACES } from '../src/shell/nav.js';
 import { goTo, settled, unreachedByTab } from './browser.js';
 import { HOSTILE, LINK, SCRIPT, TURNED_AS_SHOWN } from './strangers-app.mjs';
 import { startWorld, type World } from './world.js';

@@ -6,7 +6,7 @@ import { Dialog } from '../parts/dialog.js';
 import { Choice } from '../parts/field.js';
 import { counted, countText } from '../rules/amounts.js';
 import { limitsChange, typedLimits } from '../rules/limits.js';
-import { problemText } from '../rules/problem-text.js';
+import { problemText } from '../rules/problems.js';
 import { shownText } from '../rules/written-json.js';
 import { LimitsFields } from './limits-fields.js';
 

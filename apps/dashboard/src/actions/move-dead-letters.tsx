@@ -13,7 +13,7 @@ import {
   moveQuestion,
   uncertainText,
 } from '../rules/dead-letter-moves.js';
-import { problemText } from '../rules/problem-text.js';
+import { problemText } from '../rules/problems.js';
 import { shownText } from '../rules/written-json.js';
 import { countDeadLetters } from './count-dead-letters.js';
 import './move-dead-letters.css';

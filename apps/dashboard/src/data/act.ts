@@ -1,7 +1,7 @@
 import type { CallRequest, ResponseOf, RouteId } from '@millrace/contract/server-client';
 import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useSay } from '../parts/notices.js';
-import { problemText } from '../rules/problem-text.js';
+import { problemText } from '../rules/problems.js';
 import { useSession } from './session.js';
 
 /** How something is done. */

@@ -1,8 +1,7 @@
 import type { ChangesEvent, ChangesSnapshot, HelloEvent } from '@millrace/contract';
 import type { ServerClient } from '@millrace/contract/server-client';
 import { lostStream } from '../rules/lost-stream.js';
-import { isLockedOut } from '../rules/refusals.js';
-import { pause } from './pause.js';
+import { isLockedOut } from '../rules/problems.js';
 
 /** Whether what is shown is what is. */
 export interface LiveState {
@@ -118,4 +117,17 @@ export class LiveFeed {
     this.#state = { ...this.#state, ...change, ...(isNew && { since: Date.now() }) };
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** Waits `ms` milliseconds, or until `signal` aborts. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
 }

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useSyncExternalStore } from 'react';
-import { isRefusal } from '../rules/refusals.js';
+import { isRefusal } from '../rules/problems.js';
 import { isStaleAfter } from './freshness.js';
 import { LiveFeed, type LiveState } from './live-feed.js';
 import { followSeconds, lastSecond } from './seconds.js';

@@ -4,10 +4,9 @@ import {
   type ResponseOf,
   type ServerClient,
 } from '@millrace/contract/server-client';
-import { QueryClientProvider, useQuery } from '@tanstack/react-query';
+import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useMemo, useState } from 'react';
-import { isLockedOut, isRefusal } from '../rules/refusals.js';
-import { emptyQueries } from './queries.js';
+import { isLockedOut, isRefusal } from '../rules/problems.js';
 import { readKey, writeKey } from './stored-key.js';
 
 /** Who looks, and what they may. */
@@ -74,7 +73,21 @@ interface EntranceProps extends SessionGateProps {
   readonly enter: Enter;
 }
 
-/** The gate for one key, with all that was asked with it. */
+const emptyQueries = (): QueryClient =>
+  new QueryClient({
+    defaultOptions: {
+      queries: {
+        // The server client retries requests. The stream of changes invalidates stale answers.
+        retry: false,
+        refetchOnWindowFocus: false,
+        networkMode: 'always',
+        staleTime: 1_000,
+      },
+      mutations: { networkMode: 'always' },
+    },
+  });
+
+/** The gate for one key. Holds the answers to requests made with this key. */
 function Entrance({ children, askForKey, wait, apiKey, enter }: EntranceProps): ReactNode {
   const [queries] = useState(emptyQueries);
   const client = useMemo(

@@ -1,12 +1,13 @@
 import { type ReactNode, useState } from 'react';
 import { countText } from '../rules/amounts.js';
-import { shownText } from '../rules/written-json.js';
+import { shownText, writtenJson } from '../rules/written-json.js';
 import { Button } from './button.js';
+import './long-text.css';
 
-/** More is more than anybody reads of one failure among many. */
+/** Characters that a list shows of one failure. */
 const SHOWN_MAX = 300;
 
-/** A text from outside, cut until somebody wants all of it. */
+/** A text from outside, cut to 300 characters until the reader asks for all of it. */
 export function LongText({ text }: { readonly text: string }): ReactNode {
   const [isWhole, setWhole] = useState(false);
   if (isWhole || text.length <= SHOWN_MAX) return <span>{shownText(text)}</span>;
@@ -17,5 +18,22 @@ export function LongText({ text }: { readonly text: string }): ReactNode {
         Show all {countText(text.length)} characters
       </Button>
     </>
+  );
+}
+
+/** Data from outside as indented JSON, cut to 4,000 characters until the reader asks for all of it. */
+export function JsonView({ value, label }: { readonly value: unknown; readonly label: string }): ReactNode {
+  const [isWhole, setWhole] = useState(false);
+  const { text, isCut, length } = writtenJson(value, isWhole ? Number.POSITIVE_INFINITY : undefined);
+  return (
+    <div className="json-view">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls. */}
+      <section aria-label={label} tabIndex={0}>
+        <pre>{text}</pre>
+      </section>
+      {isCut && (
+        <Button onClick={() => setWhole(true)}>Show all {length.toLocaleString('en-GB')} characters</Button>
+      )}
+    </div>
   );
 }

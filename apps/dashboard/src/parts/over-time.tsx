@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { RANGES, type Range } from '../rules/ranges.js';
+import { RANGES, type Range } from '../data/stats.js';
 import { Segments } from './field.js';
 
 /** What happened in a time that is chosen. */

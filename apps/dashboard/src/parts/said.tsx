@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { problemCode, problemText } from '../rules/problem-text.js';
+import { problemCode, problemText } from '../rules/problems.js';
 import './said.css';
 
 /** Where there is nothing: why, and what to do. */

@@ -54,3 +54,23 @@ export function Stats({
     </section>
   );
 }
+
+/** Shows the properties of one thing as names and values. */
+export function Facts({
+  facts,
+}: {
+  readonly facts: readonly (readonly [name: string, value: ReactNode] | false | undefined)[];
+}): ReactNode {
+  return (
+    <dl className="facts">
+      {facts
+        .filter((fact) => fact !== false && fact !== undefined)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

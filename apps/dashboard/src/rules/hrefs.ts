@@ -28,10 +28,15 @@ export function hrefOf<Id extends ViewId>(
   return search.size > 0 ? `${path}?${search}` : path;
 }
 
-/** A view and what it is about. */
-export interface ViewPlace {
-  readonly id: ViewId;
+/** The props of every view. */
+export interface ViewProps {
+  /** Decoded parameters of the address. */
   readonly params: Readonly<Record<string, string>>;
+}
+
+/** A view and its parameters. */
+export interface ViewPlace extends ViewProps {
+  readonly id: ViewId;
 }
 
 const PATTERNS = Object.entries(VIEWS).map(([id, path]) => ({

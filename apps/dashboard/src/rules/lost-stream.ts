@@ -1,5 +1,5 @@
 import { ProblemError } from '@millrace/contract/server-client';
-import { problemText } from './problem-text.js';
+import { problemText } from './problems.js';
 
 /** Why there is no stream, and when to ask for one again. */
 export interface LostStream {

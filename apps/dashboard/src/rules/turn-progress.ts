@@ -1,7 +1,6 @@
 import type { ChatEvent, ChatTaskStatusName } from '@millrace/contract';
 import type { ProblemError } from '@millrace/contract/server-client';
-import { problemText } from './problem-text.js';
-import { isNotFound } from './refusals.js';
+import { isNotFound, problemText } from './problems.js';
 
 /** How far the answer of a turn is, as its stream tells it. */
 export interface TurnProgress {

@@ -3,7 +3,7 @@ import type { KeyWanted } from '../data/session.js';
 import wheel from '../look/wheel.svg';
 import { Button } from '../parts/button.js';
 import { Field } from '../parts/field.js';
-import { problemText } from '../rules/problem-text.js';
+import { problemText } from '../rules/problems.js';
 import './entry.css';
 
 /** Asks whoever is not let in for their key. */

@@ -3,10 +3,29 @@ import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useLive } from '../data/live.js';
 import { useSession } from '../data/session.js';
-import { Icon } from '../parts/icon.js';
+import { Icon, type IconName } from '../parts/icon.js';
 import { shortCount } from '../rules/amounts.js';
 import { hrefOf } from '../rules/hrefs.js';
-import { PLACES } from './places.js';
+
+/** A view in the navigation. */
+export interface Place {
+  readonly view: ViewId & IconName;
+  readonly name: string;
+  /** True if the view has data of all tenants. It is hidden from callers of one tenant. */
+  readonly isShared?: boolean;
+}
+
+/** The views in the navigation. The other views are reached through them. */
+export const PLACES: readonly Place[] = [
+  { view: 'overview', name: 'Overview' },
+  { view: 'groups', name: 'Groups' },
+  { view: 'deadLetters', name: 'Dead letters' },
+  { view: 'batches', name: 'Batches' },
+  { view: 'operations', name: 'Operations' },
+  { view: 'congestion', name: 'Congestion' },
+  { view: 'chat', name: 'Chat' },
+  { view: 'workers', name: 'Workers', isShared: true },
+];
 
 const isBelow = (location: string, href: string): boolean =>
   href === '/' ? location === '/' : location === href || location.startsWith(`${href}/`);

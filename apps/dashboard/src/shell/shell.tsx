@@ -1,12 +1,13 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
+import { useLive } from '../data/live.js';
 import { useSession } from '../data/session.js';
+import { chooseTheme, type ThemeChoice, useThemeChoice } from '../look/theme.js';
 import wheel from '../look/wheel.svg';
 import { Button } from '../parts/button.js';
-import { LiveMark } from './live-mark.js';
+import type { IconName } from '../parts/icon.js';
 import { Nav } from './nav.js';
 import './shell.css';
-import { ThemeSwitch } from './theme-switch.js';
 import { Troubles } from './troubles.js';
 
 /** What is around every view: the ways, the state of the connection, who looks. */
@@ -68,6 +69,41 @@ function Brand(): ReactNode {
       <img src={wheel} alt="" width={26} height={26} />
       Millrace
     </Link>
+  );
+}
+
+const LIVE_TEXTS = {
+  live: 'Live',
+  connecting: 'Connecting',
+  lost: 'No connection',
+  refused: 'Not live',
+  paused: 'Paused',
+} as const;
+
+function LiveMark(): ReactNode {
+  const { status } = useLive();
+  return (
+    <span className={`live-mark ${status}`} role="status">
+      <span className="live-dot" aria-hidden="true" />
+      {LIVE_TEXTS[status]}
+    </span>
+  );
+}
+
+const NEXT_THEME: Readonly<
+  Record<ThemeChoice, { readonly to: ThemeChoice; readonly icon: IconName; readonly name: string }>
+> = {
+  system: { to: 'light', icon: 'screen', name: 'Theme of this machine; change to light' },
+  light: { to: 'dark', icon: 'sun', name: 'Light theme; change to dark' },
+  dark: { to: 'system', icon: 'moon', name: 'Dark theme; change to that of this machine' },
+};
+
+function ThemeSwitch(): ReactNode {
+  const { to, icon, name } = NEXT_THEME[useThemeChoice()];
+  return (
+    <Button look="quiet" icon={icon} iconOnly onClick={() => chooseTheme(to)}>
+      {name}
+    </Button>
   );
 }
 

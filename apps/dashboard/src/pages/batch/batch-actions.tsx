@@ -6,7 +6,7 @@ import { Button } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { counted } from '../../rules/amounts.js';
 import { openTasks, runAgain } from '../../rules/batch-tasks.js';
-import { problemText } from '../../rules/problem-text.js';
+import { problemText } from '../../rules/problems.js';
 import { shownText } from '../../rules/written-json.js';
 
 interface Props {

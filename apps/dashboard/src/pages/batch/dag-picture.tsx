@@ -1,6 +1,8 @@
 import type { BatchTaskSummary } from '@millrace/contract';
 import {
+  BaseEdge,
   Controls,
+  type EdgeProps,
   type EdgeTypes,
   type NodeChange,
   type NodeTypes,
@@ -11,14 +13,20 @@ import {
   useStore,
 } from '@xyflow/react';
 import '@xyflow/react/dist/base.css';
-import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef } from 'react';
-import { type DagLayout, type Frame, layOut } from '../../rules/dag-layout.js';
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
+import { type DagLayout, type Frame, layOut, linePath } from '../../rules/dag-layout.js';
 import type { DagEdge } from '../../rules/dag-ranks.js';
 import './dag-picture.css';
-import { drawnEdges, LARGE_MAX, leavesOut, nodesOf, roomFor, type TaskNode } from './drawn-dag.js';
-import { LineEdge } from './line-edge.js';
+import {
+  drawnEdges,
+  LARGE_MAX,
+  type LineEdge as Line,
+  leavesOut,
+  nodesOf,
+  roomFor,
+  type TaskNode,
+} from './drawn-dag.js';
 import { LargeTask, SmallTask } from './task-node.js';
-import { useFrame } from './use-frame.js';
 
 const NODE_TYPES: NodeTypes = { task: LargeTask, small: SmallTask };
 const EDGE_TYPES: EdgeTypes = { line: LineEdge };
@@ -138,6 +146,12 @@ function Drawing({ tasks, edges, path, chosen, onChoose }: DagPictureProps): Rea
   );
 }
 
+/** Draws a dependency around the tasks between its ends. */
+function LineEdge({ id, sourceX, sourceY, targetX, targetY, data }: EdgeProps<Line>): ReactNode {
+  const spots = [{ x: sourceX, y: sourceY }, ...(data?.bends ?? []), { x: targetX, y: targetY }];
+  return <BaseEdge id={id} path={linePath(spots, data?.flow ?? 'right')} interactionWidth={0} />;
+}
+
 /** The space bar chooses a task, it does not turn the page. */
 function keepPlace(event: KeyboardEvent): void {
   if (event.key === ' ' && event.target instanceof Element && event.target.matches('.react-flow__node'))
@@ -157,3 +171,18 @@ function useFitted(layout: DagLayout, frame: Frame): { current: boolean } {
   }, [layout, frame, fitView]);
   return moved;
 }
+
+const NARROW = '(max-width: 760px)';
+// About the sizes in batch.css. The layout has one of two sizes, so it does not change with every width.
+const WIDE_FRAME: Frame = { width: 650, height: 388 };
+const NARROW_FRAME: Frame = { width: 320, height: 328 };
+
+const follow = (onChange: () => void): (() => void) => {
+  const query = matchMedia(NARROW);
+  query.addEventListener('change', onChange);
+  return () => query.removeEventListener('change', onChange);
+};
+
+/** The size of the picture in this window. */
+const useFrame = (): Frame =>
+  useSyncExternalStore(follow, () => (matchMedia(NARROW).matches ? NARROW_FRAME : WIDE_FRAME));

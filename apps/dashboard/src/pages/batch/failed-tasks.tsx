@@ -1,6 +1,6 @@
 import type { ResponseOf } from '@millrace/contract/server-client';
 import type { ReactNode } from 'react';
-import { JsonView } from '../../parts/json-view.js';
+import { JsonView } from '../../parts/long-text.js';
 import { counted } from '../../rules/amounts.js';
 import { shownText } from '../../rules/written-json.js';
 

@@ -4,7 +4,7 @@ import { useAct } from '../../data/act.js';
 import { Button } from '../../parts/button.js';
 import { countText } from '../../rules/amounts.js';
 import type { Sent } from '../../rules/conversation.js';
-import { problemText } from '../../rules/problem-text.js';
+import { problemText } from '../../rules/problems.js';
 
 /** As the server has it: longer messages are refused. */
 const MESSAGE_MAX = 100_000;

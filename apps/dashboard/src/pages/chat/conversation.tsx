@@ -8,7 +8,7 @@ import { Empty, ProblemNote } from '../../parts/said.js';
 import { countText } from '../../rules/amounts.js';
 import { conversationOf, isOpen, type Sent } from '../../rules/conversation.js';
 import { hrefOf } from '../../rules/hrefs.js';
-import { problemCode } from '../../rules/problem-text.js';
+import { problemCode } from '../../rules/problems.js';
 import type { TurnProgress } from '../../rules/turn-progress.js';
 import { Composer } from './composer.js';
 import { ExchangeView } from './exchange.js';

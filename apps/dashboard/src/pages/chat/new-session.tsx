@@ -3,7 +3,7 @@ import { useAct } from '../../data/act.js';
 import { useSession } from '../../data/session.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Field } from '../../parts/field.js';
-import { problemText } from '../../rules/problem-text.js';
+import { problemText } from '../../rules/problems.js';
 
 /** Makes a conversation. */
 export function NewSession({

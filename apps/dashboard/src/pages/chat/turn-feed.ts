@@ -1,7 +1,7 @@
 import type { ChatEvent } from '@millrace/contract';
 import { ProblemError, type ServerClient } from '@millrace/contract/server-client';
-import { pause } from '../../data/pause.js';
-import { isRefusal } from '../../rules/refusals.js';
+import { pause } from '../../data/live-feed.js';
+import { isRefusal } from '../../rules/problems.js';
 import { afterEvent, afterRefusal, hasEnded, type TurnProgress, UNHEARD } from '../../rules/turn-progress.js';
 
 /** Which turn is heard. */

@@ -4,6 +4,7 @@ import { useAsk } from '../../data/ask.js';
 import { useFilters } from '../../data/filters.js';
 import { useLive } from '../../data/live.js';
 import { useSession } from '../../data/session.js';
+import { RANGES, rangeOf } from '../../data/stats.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Segments } from '../../parts/field.js';
@@ -18,7 +19,6 @@ import {
   spanAt,
 } from '../../rules/congestion-lines.js';
 import { hrefOf } from '../../rules/hrefs.js';
-import { RANGES, rangeOf } from '../../rules/ranges.js';
 import { shownText } from '../../rules/written-json.js';
 import './congestion.css';
 import { ResourceCard } from './resource-card.js';

@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo } from 'react';
 import { useNow } from '../../data/live.js';
 import { Card } from '../../parts/card.js';
-import { Facts } from '../../parts/facts.js';
+import { Facts } from '../../parts/stat.js';
 import { Tag } from '../../parts/status.js';
 import { type Series, TimeChart } from '../../parts/time-chart.js';
 import { countText, NOTHING, percentText, rateText, shortCount } from '../../rules/amounts.js';

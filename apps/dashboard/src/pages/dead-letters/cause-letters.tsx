@@ -1,9 +1,9 @@
 import { type ReactNode, useRef } from 'react';
 import { Link } from 'wouter';
 import { useAsk } from '../../data/ask.js';
-import { Facts } from '../../parts/facts.js';
 import { LongText } from '../../parts/long-text.js';
 import { PageHead } from '../../parts/page-head.js';
+import { Facts } from '../../parts/stat.js';
 import { Ago } from '../../parts/when.js';
 import { countText, NOTHING, percentText } from '../../rules/amounts.js';
 import { CAUSES_MAX, causeName, causeParts, causeShare, failuresOf } from '../../rules/causes.js';

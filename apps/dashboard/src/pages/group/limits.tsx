@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import { useAsk } from '../../data/ask.js';
 import { useSession } from '../../data/session.js';
 import { Card } from '../../parts/card.js';
-import { Facts } from '../../parts/facts.js';
+import { Facts } from '../../parts/stat.js';
 import { Status } from '../../parts/status.js';
 import { countText, NOTHING, rateText } from '../../rules/amounts.js';
 import { hasEnded } from '../../rules/group-progress.js';

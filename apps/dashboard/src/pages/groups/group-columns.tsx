@@ -15,9 +15,7 @@ import { scaleOf } from '../../rules/seen-tenants.js';
 import { longestShare } from '../../rules/shares.js';
 import { durationText } from '../../rules/times.js';
 import { shownText } from '../../rules/written-json.js';
-import { Limits } from './limits.js';
-import { ShareCell } from './share-cell.js';
-import { Two } from './two.js';
+import { Limits, ShareCell, Two } from './cells.js';
 
 type GroupShare = ResponseOf<'getFairness'>['groups'][number];
 

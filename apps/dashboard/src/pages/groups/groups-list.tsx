@@ -11,7 +11,7 @@ import { Pager } from '../../parts/pager.js';
 import { Empty, ProblemNote } from '../../parts/said.js';
 import { Table } from '../../parts/table.js';
 import { counted } from '../../rules/amounts.js';
-import { problemCode } from '../../rules/problem-text.js';
+import { problemCode } from '../../rules/problems.js';
 import { isShort } from '../../rules/seen-tenants.js';
 import { groupColumns } from './group-columns.js';
 import { GROUP_STATES, GroupsFilters } from './groups-filters.js';

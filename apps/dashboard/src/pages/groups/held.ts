@@ -1,5 +1,4 @@
 import { type FocusEvent, useState } from 'react';
-import { heldRows } from '../../rules/held-rows.js';
 
 /** A list that stands still while somebody points at it or goes through it by keys. */
 export interface HeldList<Row> {
@@ -57,4 +56,24 @@ export function useHeldRows<Row extends { readonly id: string }>(
       },
     },
   };
+}
+
+/** Rows in their old places, and the number of rows that are new since then. */
+export interface HeldRows<Row> {
+  readonly rows: readonly Row[];
+  readonly newer: number;
+}
+
+/**
+ * Updates rows without moving them, so that a user does not press the button of a row that has just moved away.
+ * @param held - the rows as shown. A row that has left the list keeps its last state.
+ */
+export function heldRows<Row extends { readonly id: string }>(
+  held: readonly Row[],
+  latest: readonly Row[],
+): HeldRows<Row> {
+  const now = new Map(latest.map((row) => [row.id, row]));
+  const rows = held.map((row) => now.get(row.id) ?? row);
+  const known = new Set(held.map(({ id }) => id));
+  return { rows, newer: latest.filter(({ id }) => !known.has(id)).length };
 }

@@ -3,7 +3,7 @@ import { LimitsFields } from '../../actions/limits-fields.js';
 import { useAct } from '../../data/act.js';
 import { Dialog } from '../../parts/dialog.js';
 import { type Limits, limitsChange, typedLimits } from '../../rules/limits.js';
-import { problemText } from '../../rules/problem-text.js';
+import { problemText } from '../../rules/problems.js';
 import { shownText } from '../../rules/written-json.js';
 
 /** What the dialog is about. */

@@ -11,8 +11,7 @@ import { hrefOf } from '../../rules/hrefs.js';
 import { limitTexts, weightText } from '../../rules/limits.js';
 import { isShort, type SeenTenant, shareScale } from '../../rules/seen-tenants.js';
 import { shownText } from '../../rules/written-json.js';
-import { Limits } from './limits.js';
-import { ShareCell } from './share-cell.js';
+import { Limits, ShareCell } from './cells.js';
 import { ShareTrail } from './share-trail.js';
 import { TenantDialog } from './tenant-dialog.js';
 

@@ -1,7 +1,7 @@
 import type { JobDetailBody } from '@millrace/contract';
 import type { ReactNode } from 'react';
 import { Card } from '../../parts/card.js';
-import { JsonView } from '../../parts/json-view.js';
+import { JsonView } from '../../parts/long-text.js';
 
 /** What a job was given, and what came of it. */
 export function JobData({ job }: { readonly job: JobDetailBody }): ReactNode {

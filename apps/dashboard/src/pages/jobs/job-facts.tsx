@@ -2,7 +2,7 @@ import type { JobBody } from '@millrace/contract';
 import type { ReactNode } from 'react';
 import { Card } from '../../parts/card.js';
 import { Copyable } from '../../parts/copyable.js';
-import { Facts } from '../../parts/facts.js';
+import { Facts } from '../../parts/stat.js';
 import { Ago, Lasted } from '../../parts/when.js';
 import { counted, countText } from '../../rules/amounts.js';
 import { placeText } from '../../rules/job-waits.js';

@@ -10,11 +10,10 @@ import { PageHead } from '../../parts/page-head.js';
 import { Pager } from '../../parts/pager.js';
 import { Empty, ProblemNote } from '../../parts/said.js';
 import { Table } from '../../parts/table.js';
-import { hrefOf } from '../../rules/hrefs.js';
-import { problemCode } from '../../rules/problem-text.js';
+import { hrefOf, type ViewProps } from '../../rules/hrefs.js';
+import { problemCode } from '../../rules/problems.js';
 import { statusText } from '../../rules/tones.js';
 import { shownText } from '../../rules/written-json.js';
-import type { ViewProps } from '../../view-props.js';
 import { JOB_COLUMNS } from './job-columns.js';
 import './jobs.css';
 

@@ -2,7 +2,7 @@ import type { OperationBody } from '@millrace/contract';
 import type { ReactNode } from 'react';
 import { useAct } from '../../data/act.js';
 import { Dialog } from '../../parts/dialog.js';
-import { problemText } from '../../rules/problem-text.js';
+import { problemText } from '../../rules/problems.js';
 import { shownText } from '../../rules/written-json.js';
 
 /** Asks before an operation is given up. */

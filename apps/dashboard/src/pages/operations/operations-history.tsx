@@ -1,13 +1,12 @@
 import { type ReactNode, useMemo } from 'react';
 import { useFilters } from '../../data/filters.js';
-import { useStats } from '../../data/stats.js';
+import { rangeOf, useStats } from '../../data/stats.js';
 import { Card } from '../../parts/card.js';
 import { OverTime } from '../../parts/over-time.js';
 import { ProblemNote } from '../../parts/said.js';
 import { statLines } from '../../parts/stat-lines.js';
 import { type Series, TimeChart } from '../../parts/time-chart.js';
 import { NOTHING, rateText } from '../../rules/amounts.js';
-import { rangeOf } from '../../rules/ranges.js';
 import { durationText } from '../../rules/times.js';
 
 const perSecond = (value: number | null): string => (value === null ? NOTHING : `${rateText(value)}/s`);

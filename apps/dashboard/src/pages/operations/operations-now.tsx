@@ -1,11 +1,10 @@
 import type { ReactNode } from 'react';
 import { useLive } from '../../data/live.js';
-import { useStats } from '../../data/stats.js';
+import { RANGES, useStats } from '../../data/stats.js';
 import { Meter, MeterLegend } from '../../parts/meter.js';
 import { Stat, Stats } from '../../parts/stat.js';
 import { percentText, rateText, shortCount } from '../../rules/amounts.js';
 import { fastPathOf } from '../../rules/fast-path.js';
-import { RANGES } from '../../rules/ranges.js';
 import { durationText } from '../../rules/times.js';
 
 /** Points of the last minute: one alone is often of no submit at all. */

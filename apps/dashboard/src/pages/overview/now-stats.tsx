@@ -1,10 +1,9 @@
 import type { ReactNode } from 'react';
 import { useLive } from '../../data/live.js';
-import { useStats } from '../../data/stats.js';
+import { RANGES, useStats } from '../../data/stats.js';
 import { Stat, Stats } from '../../parts/stat.js';
 import { rateText, shortCount } from '../../rules/amounts.js';
 import { hrefOf } from '../../rules/hrefs.js';
-import { RANGES } from '../../rules/ranges.js';
 import { shortDuration } from '../../rules/times.js';
 
 /** How everything stands this second. */

@@ -1,19 +1,22 @@
 import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import { useAsk } from '../../data/ask.js';
 import { useFilters } from '../../data/filters.js';
 import { useLive } from '../../data/live.js';
 import { useSeenTenants } from '../../data/seen-tenants.js';
 import { useSession } from '../../data/session.js';
-import { useStats } from '../../data/stats.js';
+import { rangeOf, useStats } from '../../data/stats.js';
+import { Card } from '../../parts/card.js';
+import { CauseList } from '../../parts/cause-list.js';
 import { OverTime } from '../../parts/over-time.js';
 import { PageHead } from '../../parts/page-head.js';
-import { ProblemNote } from '../../parts/said.js';
-import { rangeOf } from '../../rules/ranges.js';
+import { Empty, ProblemNote } from '../../parts/said.js';
+import { CAUSES_MAX, failuresText } from '../../rules/causes.js';
+import { hrefOf } from '../../rules/hrefs.js';
 import { BackendHealth } from './backend-health.js';
 import { NowStats } from './now-stats.js';
 import './overview.css';
 import { OverviewCharts } from './overview-charts.js';
-import { TopFailures } from './top-failures.js';
 import { TopShares } from './top-shares.js';
 import { Verdict } from './verdict.js';
 import { Welcome } from './welcome.js';
@@ -39,6 +42,22 @@ export function Overview(): ReactNode {
       </div>
       {seesAll && <History />}
     </>
+  );
+}
+
+/** Number of errors below "Failed for good". */
+const CAUSES_SHOWN = 5;
+
+function TopFailures(): ReactNode {
+  const { data, error } = useAsk('listDeadLetters', { query: { groupBy: 'signature', limit: CAUSES_MAX } });
+  const signatures = data?.signatures ?? [];
+  const note = signatures.length > 0 ? failuresText(signatures) : undefined;
+  return (
+    <Card title="Failed for good" note={note} aside={<Link href={hrefOf('deadLetters')}>Dead letters</Link>}>
+      {error && <ProblemNote error={error} />}
+      {data && signatures.length === 0 && <Empty title="Nothing has failed for good" />}
+      <CauseList causes={signatures.slice(0, CAUSES_SHOWN)} />
+    </Card>
   );
 }
 

@@ -5,7 +5,7 @@ import { Dialog } from '../../parts/dialog.js';
 import { Field } from '../../parts/field.js';
 import { counted, countText } from '../../rules/amounts.js';
 import { instanceName, WORKERS_MAX, workersWished } from '../../rules/fleet.js';
-import { problemText } from '../../rules/problem-text.js';
+import { problemText } from '../../rules/problems.js';
 import { shownText } from '../../rules/written-json.js';
 
 /** Changes how many workers an instance has, or each of them. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { heldRows } from '../../src/rules/held-rows.js';
+import { heldRows } from '../../../src/pages/groups/held.js';
 
-it('keeps rows in their places with what is known of them now', () => {
+it('updates rows without moving them and counts new ones', () => {
   const row = (id: string, done = 0) => ({ id, done });
   const { rows, newer } = heldRows([row('b'), row('a', 1)], [row('d'), row('c'), row('b', 7)]);
   expect(rows).toEqual([row('b', 7), row('a', 1)]);
