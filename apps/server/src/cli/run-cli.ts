@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import type { Environment } from '../config/settings.js';
 import { failureOf } from './failure.js';
 import { programOf } from './program.js';
-import { safeText } from './show/safe-text.js';
+import { safeText } from './show/text.js';
 import { EXIT, type Surroundings } from './surroundings.js';
 
 /**

@@ -1,7 +1,6 @@
 import type { Clock } from '@millrace/foundation';
 import type { Logger as Pino } from 'pino';
 import type { RunningServer } from '../start-server.js';
-import { KeyPresses } from './key-presses.js';
 import { duration } from './show/amounts.js';
 import { EXIT, type ProcessEvents } from './surroundings.js';
 
@@ -135,5 +134,25 @@ class Signals {
     };
     // A start that fails now has cleaned up after itself.
     this.#server.then(close, () => {}).then(() => this.#end(EXIT.DONE));
+  }
+}
+
+/** A terminal sends SIGINT to npm and to this process, and npm forwards it. Two signals within 300 ms are one key press. */
+const ONE_KEY_PRESS_MS = 300;
+
+/** Tells a second press of Ctrl-C from a repeated signal of the first. */
+export class KeyPresses {
+  readonly #clock: Clock;
+  #firstAt: number | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Records a SIGINT. Reports whether it belongs to a second key press. */
+  isAgain(): boolean {
+    const now = this.#clock.monotonicMs();
+    this.#firstAt ??= now;
+    return now - this.#firstAt >= ONE_KEY_PRESS_MS;
   }
 }

@@ -31,3 +31,11 @@ export const EXIT = { DONE: 0, FAILED: 1, USAGE: 2, INTERRUPTED: 130 } as const;
 
 /** Takes the exit code of a command; 0 when it is not called. */
 export type End = (exitCode: number) => void;
+
+/** Reports whether the output is a terminal that can overwrite lines, which progress bars need. */
+export const isTerminal = (screen: Screen, env: Environment): boolean =>
+  screen.isTTY === true && env.TERM !== 'dumb';
+
+/** Reports whether the output shows colours. Follows https://no-color.org. */
+export const hasColours = (screen: Screen, env: Environment): boolean =>
+  isTerminal(screen, env) && (env.NO_COLOR ?? '') === '';

@@ -125,7 +125,7 @@ describe('millrace batches', () => {
     away.events.emit('SIGINT');
     expect(await away.exitCode).toBe(130);
     expect(away.err()).toBe(
-      `The work goes on. To see what becomes of it: millrace batches watch ${id} --url ${server.url}\n`,
+      `The work continues. Watch it with: millrace batches watch ${id} --url ${server.url}\n`,
     );
     const short = await run(['batches', 'watch', id, '--timeout', '0.01']);
     expect(short).toMatchObject({ exitCode: 1, err: 'It has not ended within 10 ms; it goes on.\n' });

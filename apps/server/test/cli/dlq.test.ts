@@ -81,7 +81,7 @@ describe('millrace dlq', () => {
       [['redrive', '--all', '--group', 'a'], "'--group <group>' cannot be used with option '--all'"],
       [['purge', '--ids', 'j1'], 'group/job'],
       [['purge', '--all', '--expect', 'many'], 'whole number'],
-      [['purge', '--all'], 'Throw 5 dead letters, all there are, away for good? Say so with --yes'],
+      [['purge', '--all'], 'Throw 5 dead letters, all there are, away for good? Pass --yes to confirm'],
       [['list', '--by-signature', '--signature', 'x'], 'cannot be used with'],
     ] as const) {
       const ran = await run(['dlq', ...args]);

@@ -2,13 +2,12 @@ import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Instance, ServerFacts } from '../../src/cli/doctor/facts.js';
-import { judgeBusyWorkers, neededWorkers } from '../../src/cli/doctor/rules/busy-workers.js';
 import { judgeDeadLetters } from '../../src/cli/doctor/rules/dead-letters.js';
 import { judgeGrowingMemory } from '../../src/cli/doctor/rules/growing-memory.js';
-import { judgeIdleWorkers } from '../../src/cli/doctor/rules/idle-workers.js';
 import { judgeSlowShutdown } from '../../src/cli/doctor/rules/slow-shutdown.js';
 import { judgeStoppedFetcher } from '../../src/cli/doctor/rules/stopped-fetcher.js';
-import { shellWord } from '../../src/cli/show/shell-word.js';
+import { judgeBusyWorkers, judgeIdleWorkers, neededWorkers } from '../../src/cli/doctor/rules/workers.js';
+import { shellWord } from '../../src/cli/show/text.js';
 import { ago, facts, heldBy, instance, NOW, point, still } from './doctor-facts.js';
 
 describe('case 1, workers idle though jobs wait', () => {

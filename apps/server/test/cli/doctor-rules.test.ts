@@ -6,7 +6,7 @@ import { judgePostgres, TRANSACTION_MAX_MS } from '../../src/cli/doctor/rules/po
 import { judgeRedis, readInfo } from '../../src/cli/doctor/rules/redis.js';
 import { judgeTuning } from '../../src/cli/doctor/rules/settings.js';
 import { isOlder, judgeNode } from '../../src/cli/doctor/rules/versions.js';
-import { bytes } from '../../src/cli/show/bytes.js';
+import { bytes } from '../../src/cli/show/amounts.js';
 import { ago, instance, NOW } from './doctor-facts.js';
 
 describe('clocks', () => {

@@ -192,7 +192,7 @@ describe('millrace groups', () => {
     for (const { events } of [watch, seen]) events.emit('SIGINT');
     expect(await watch.exitCode).toBe(130);
     expect(await seen.exitCode).toBe(130);
-    const again = `The work goes on. To see what becomes of it: millrace groups watch stuck --url ${server.url}\n`;
+    const again = `The work continues. Watch it with: millrace groups watch stuck --url ${server.url}\n`;
     expect(watch.err().endsWith(again)).toBe(true);
     expect(watch.err().split('Before it runs')).toHaveLength(2);
     expect(seen.err().endsWith(again)).toBe(true);

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { ERRORS } from '../../errors.js';
 import { AdvisedError } from '../failure.js';
 import { Printer } from '../show/printer.js';
+import { shellWord } from '../show/text.js';
 import { type End, EXIT, type Surroundings } from '../surroundings.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
@@ -144,3 +145,31 @@ async function untilInterrupted(
 
 /** The last: the terminal has been closed. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+/**
+ * Builds a command for the user to copy. It names the same server as the current command.
+ * @param words - the arguments after `millrace`. Quotes ids that a shell would interpret.
+ */
+export function nextCommand({ command, url }: Asking, ...words: readonly string[]): string {
+  const isNamed = command.opts().url !== undefined;
+  return ['millrace', ...words, ...(isNamed ? ['--url', url] : [])].map(shellWord).join(' ');
+}
+
+/**
+ * Runs `watch`. If the user interrupts it, prints that the work continues and the command that watches it again.
+ * @param again - the arguments of that command, after `millrace`.
+ * @throws the errors of `watch`.
+ */
+export async function watchWork<T>(
+  asking: Asking,
+  again: readonly string[],
+  watch: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await watch();
+  } catch (error) {
+    if (asking.signal.aborted)
+      asking.printer.remark(`The work continues. Watch it with: ${nextCommand(asking, ...again)}`);
+    throw error;
+  }
+}

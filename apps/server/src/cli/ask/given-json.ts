@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { toWorkError } from '@millrace/foundation';
-import { safeText } from '../show/safe-text.js';
+import { safeText } from '../show/text.js';
 import type { Asking } from './asking.js';
 
 /** Far above what a server takes in one body; whoever names a disk instead of a file is told so. */

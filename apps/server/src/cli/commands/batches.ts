@@ -3,9 +3,8 @@ import { Command } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
 import { positiveNumber } from '../ask/option-values.js';
 import { type End, EXIT, type Surroundings } from '../surroundings.js';
-import { resultsOf } from './batches/last-results.js';
 import { listCommand } from './batches/list.js';
-import { showBatch } from './batches/show-batch.js';
+import { resultsOf, showBatch } from './batches/show-batch.js';
 import { watchBatch } from './batches/watch-batch.js';
 
 interface OneBatch {

@@ -3,9 +3,9 @@ import { Command } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
 import { givenJson } from '../ask/given-json.js';
 import { type PageOptions, pageOptions, remarkMore } from '../ask/pages.js';
-import { amount, moment } from '../show/amounts.js';
+import { amount, moment, pluralize } from '../show/amounts.js';
 import type { Column } from '../show/printer.js';
-import { shortened, things } from '../show/shortened.js';
+import { shortened } from '../show/text.js';
 import type { End, Surroundings } from '../surroundings.js';
 
 type Dag = ResponseOf<'listDags'>['items'][number];
@@ -62,8 +62,8 @@ async function applyDag(asking: Asking, { file }: { readonly file: string }): Pr
   asking.answer(applied, (printer) =>
     printer.line(
       created
-        ? `DAG ${name} is now version ${version}, with ${things(taskCount, 'step')}.`
-        : `DAG ${name} is version ${version}, with ${things(taskCount, 'step')}: it was stored already.`,
+        ? `DAG ${name} is now version ${version}, with ${pluralize(taskCount, 'step')}.`
+        : `DAG ${name} is version ${version}, with ${pluralize(taskCount, 'step')}: it was stored already.`,
     ),
   );
 }

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
-import { type Asking, asksServer } from '../ask/asking.js';
-import { nextCommand } from '../ask/next-command.js';
+import { type Asking, asksServer, nextCommand } from '../ask/asking.js';
 import { positiveNumber, wholeNumber } from '../ask/option-values.js';
 import { type End, EXIT, type Surroundings } from '../surroundings.js';
 import { explainFirstWaiting, standsStill, waitsFor } from './groups/first-waiting.js';

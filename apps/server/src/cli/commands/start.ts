@@ -16,8 +16,7 @@ import { serveUntilEnd } from '../serve-until-end.js';
 import { logLine } from '../show/log-line.js';
 import type { End, Screen, Surroundings } from '../surroundings.js';
 import { awaitPort } from '../watch/await-port.js';
-import { joinSupervisor, type ToSupervisor } from '../watch/join-supervisor.js';
-import { loadWatched } from '../watch/load-watched.js';
+import { joinSupervisor, loadWatched, type ToSupervisor } from '../watch/join-supervisor.js';
 import { supervise } from '../watch/supervise.js';
 import { END_LIMIT_MS } from '../watch/supervision.js';
 

@@ -1,6 +1,6 @@
 import { nearestKey } from '@millrace/foundation';
 import { Command } from 'commander';
-import { safeText } from '../show/safe-text.js';
+import { safeText } from '../show/text.js';
 import type { End, Surroundings } from '../surroundings.js';
 import { batchCommand } from './submit/batch.js';
 import { groupCommand } from './submit/group.js';

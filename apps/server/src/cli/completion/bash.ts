@@ -1,4 +1,4 @@
-import { shellWord } from '../show/shell-word.js';
+import { shellWord } from '../show/text.js';
 import { allNodes, type CommandNode, type OptionNode, type Value } from './command-tree.js';
 
 /** The script that lets bash complete a program; it needs nothing but bash, from 3.2 on. */

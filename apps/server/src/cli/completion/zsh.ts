@@ -1,4 +1,4 @@
-import { shellWord } from '../show/shell-word.js';
+import { shellWord } from '../show/text.js';
 import { allNodes, type CommandNode, type OptionNode, type Value } from './command-tree.js';
 
 /**

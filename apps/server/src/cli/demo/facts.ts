@@ -105,3 +105,19 @@ export interface DemoFacts {
   readonly deadLetters: DeadLetterFacts;
   readonly chat: ChatFacts;
 }
+
+/** The median and the maximum of several durations, in milliseconds. */
+export interface Spread {
+  readonly median: number;
+  readonly max: number;
+}
+
+/**
+ * Computes the median and the maximum of several durations. Returns null if none is known.
+ * @param durations - in milliseconds. null means unknown.
+ */
+export function spreadOf(durations: readonly (number | null)[]): Spread | null {
+  const known = durations.filter((ms) => ms !== null).sort((a, b) => a - b);
+  const median = known[Math.ceil(known.length / 2) - 1];
+  return median === undefined ? null : { median, max: Math.max(...known) };
+}

@@ -1,5 +1,5 @@
 import type { Colours } from '../show/printer.js';
-import { shortened } from '../show/shortened.js';
+import { shortened } from '../show/text.js';
 
 /** What a picture is drawn on. */
 export interface Paper {

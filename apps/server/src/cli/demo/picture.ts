@@ -1,5 +1,5 @@
 import { amount, duration } from '../show/amounts.js';
-import { safeText } from '../show/safe-text.js';
+import { safeText } from '../show/text.js';
 import type { BatchFacts, DemoFacts, OperationFacts, ServiceFacts, StepFacts } from './facts.js';
 import { cut, type Paper, wrapped } from './paper.js';
 import { tenantTable } from './tenant-table.js';

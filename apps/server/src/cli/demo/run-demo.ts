@@ -2,7 +2,7 @@ import type { RequestOf, ResponseOf } from '@millrace/contract/server-client';
 import { sleep, systemClock } from '@millrace/foundation';
 import type { Asking } from '../ask/asking.js';
 import { type SomeServer, someServer } from '../ask/some-server.js';
-import { things } from '../show/shortened.js';
+import { pluralize } from '../show/amounts.js';
 import { DemoWatch } from './demo-watch.js';
 import type { DemoFacts } from './facts.js';
 import { type LiveView, liveView } from './show-live.js';
@@ -87,9 +87,9 @@ async function watched(asking: Asking, { client, url }: SomeServer, demo: Demo):
 export function stoppedText({ groups, batches, operations }: ResponseOf<'stopDemo'>): string {
   if (groups + batches + operations === 0) return 'There was nothing of a demo to end.';
   const what = [
-    things(groups, 'group'),
-    things(batches, 'batch', 'batches'),
-    things(operations, 'operation'),
+    pluralize(groups, 'group'),
+    pluralize(batches, 'batch', 'batches'),
+    pluralize(operations, 'operation'),
   ];
   return `Ended: ${what.join(', ')}.`;
 }

@@ -1,8 +1,7 @@
 import pico from 'picocolors';
 import { amount, duration } from '../show/amounts.js';
-import { safeText } from '../show/safe-text.js';
-import { hasColours, isTerminal } from '../show/terminal.js';
-import type { Surroundings } from '../surroundings.js';
+import { safeText } from '../show/text.js';
+import { hasColours, isTerminal, type Surroundings } from '../surroundings.js';
 import type { DemoFacts } from './facts.js';
 import { LiveScreen } from './live-screen.js';
 import { pictureOf } from './picture.js';

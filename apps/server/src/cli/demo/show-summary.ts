@@ -1,7 +1,7 @@
 import { amount, duration, percent } from '../show/amounts.js';
 import type { Column, Printer } from '../show/printer.js';
+import type { Spread } from './facts.js';
 import { wrapped } from './paper.js';
-import type { Spread } from './spread.js';
 import type { DemoSummary, TenantSummary } from './summary.js';
 
 const median = (spread: Spread | null): string => duration(spread?.median);

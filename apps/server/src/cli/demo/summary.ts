@@ -1,5 +1,11 @@
-import type { DeadLetterFacts, DemoFacts, OperationFacts, TenantFacts } from './facts.js';
-import { type Spread, spreadOf } from './spread.js';
+import {
+  type DeadLetterFacts,
+  type DemoFacts,
+  type OperationFacts,
+  type Spread,
+  spreadOf,
+  type TenantFacts,
+} from './facts.js';
 import { takeaways } from './takeaways.js';
 
 /** What a tenant got. */

@@ -1,8 +1,6 @@
 import { CALLER } from '../../demo/plan.js';
-import { amount, duration, percent } from '../show/amounts.js';
-import { things } from '../show/shortened.js';
-import type { DemoFacts, TenantFacts } from './facts.js';
-import { spreadOf } from './spread.js';
+import { amount, duration, percent, pluralize } from '../show/amounts.js';
+import { type DemoFacts, spreadOf, type TenantFacts } from './facts.js';
 
 /** What a demo has shown, in sentences; nothing is said of what did not happen. */
 export function takeaways(facts: DemoFacts): readonly string[] {
@@ -21,7 +19,7 @@ function served({ jobs }: TenantFacts, { tenants }: DemoFacts): readonly string[
   const spread = spreadOf(groups.map(({ startedAfterMs }) => startedAfterMs));
   if (!spread) return [];
   return [
-    `The whale brought ${things(jobs, 'job')} at once. ${things(groups.length, 'group')} of ${things(small.length, 'small tenant')} ` +
+    `The whale brought ${pluralize(jobs, 'job')} at once. ${pluralize(groups.length, 'group')} of ${pluralize(small.length, 'small tenant')} ` +
       `came behind it: half of them had their first job started within ${duration(spread.median)}, all within ${duration(spread.max)}.`,
   ];
 }
@@ -46,7 +44,7 @@ function learnt({ service, tenants }: DemoFacts): readonly string[] {
       ? ''
       : ` Nobody has said how much it takes: it is called at most ${amount(Math.round(limit * 10) / 10)} times a second now.`;
   return [
-    `${resource} refused ${things(refused, 'call')}; ${done} ${things(caller.jobs, 'job')} that call it are done all the same.${rate}`,
+    `${resource} refused ${pluralize(refused, 'call')}; ${done} ${pluralize(caller.jobs, 'job')} that call it are done all the same.${rate}`,
   ];
 }
 
@@ -55,8 +53,8 @@ function died({ deadLetters: { count, causes } }: DemoFacts): readonly string[] 
   const kept =
     count === 1
       ? 'It is kept as a dead letter'
-      : `They are kept as dead letters, of ${things(causes.length, 'cause')}`;
-  return [`${things(count, 'job')} failed for good. ${kept}.`];
+      : `They are kept as dead letters, of ${pluralize(causes.length, 'cause')}`;
+  return [`${pluralize(count, 'job')} failed for good. ${kept}.`];
 }
 
 function ran({ batches, operations, chat }: DemoFacts): readonly string[] {
@@ -65,15 +63,17 @@ function ran({ batches, operations, chat }: DemoFacts): readonly string[] {
   const failed = batches.failed > 0 ? `; ${amount(batches.failed)} failed, or had to end with the demo` : '';
   return [
     ...(started > 0
-      ? [`Of ${things(started, 'batch', 'batches')} ${amount(batches.done)} are done${failed}.`]
+      ? [`Of ${pluralize(started, 'batch', 'batches')} ${amount(batches.done)} are done${failed}.`]
       : []),
     ...(medianMs === null
       ? []
       : [
-          `${things(completed, 'operation')} completed, half of them within ${duration(medianMs)} of their acceptance.`,
+          `${pluralize(completed, 'operation')} completed, half of them within ${duration(medianMs)} of their acceptance.`,
         ]),
     ...(chat.answered > 0
-      ? [`${things(chat.answered, 'chat turn')} got an answer, streamed in ${things(chat.pieces, 'piece')}.`]
+      ? [
+          `${pluralize(chat.answered, 'chat turn')} got an answer, streamed in ${pluralize(chat.pieces, 'piece')}.`,
+        ]
       : []),
   ];
 }

@@ -1,5 +1,5 @@
 import { amount, duration } from '../show/amounts.js';
-import { safeText } from '../show/safe-text.js';
+import { safeText } from '../show/text.js';
 import type { DemoFacts, Shares, TenantFacts } from './facts.js';
 import { cut, type Paper } from './paper.js';
 

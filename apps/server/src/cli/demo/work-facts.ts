@@ -1,6 +1,5 @@
 import type { ResponseOf } from '@millrace/contract/server-client';
-import type { BatchFacts, OperationFacts, StepFacts } from './facts.js';
-import { spreadOf } from './spread.js';
+import { type BatchFacts, type OperationFacts, type StepFacts, spreadOf } from './facts.js';
 
 type Batch = ResponseOf<'listBatches'>['items'][number];
 type BatchDetails = ResponseOf<'getBatch'>;

@@ -1,6 +1,6 @@
+import { pluralize } from '../show/amounts.js';
 import type { Colours } from '../show/printer.js';
-import { safeText } from '../show/safe-text.js';
-import { things } from '../show/shortened.js';
+import { safeText } from '../show/text.js';
 import type { SidedFinding } from './examine.js';
 import type { Level } from './finding.js';
 
@@ -29,8 +29,8 @@ export function verdictOf(findings: readonly SidedFinding[]): string {
   const count = (level: Level) => findings.filter((one) => one.level === level).length;
   const [failures, warnings] = [count('failure'), count('warning')];
   const bad = [
-    ...(failures > 0 ? [things(failures, 'failure')] : []),
-    ...(warnings > 0 ? [things(warnings, 'warning')] : []),
+    ...(failures > 0 ? [pluralize(failures, 'failure')] : []),
+    ...(warnings > 0 ? [pluralize(warnings, 'warning')] : []),
   ];
   return bad.length === 0 ? 'No failures, no warnings.' : `${bad.join(', ')}.`;
 }

@@ -1,4 +1,4 @@
-import { shortened } from './shortened.js';
+import { shortened } from './text.js';
 
 /** What a bar is drawn from; the texts hold nothing that a terminal obeys. */
 export interface DrawnBar {

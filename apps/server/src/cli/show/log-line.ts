@@ -1,5 +1,4 @@
-import { safeText } from './safe-text.js';
-import { shortened } from './shortened.js';
+import { safeText, shortened } from './text.js';
 
 /** Of one field: a stack of an error would fill the screen; the log as JSON has the whole. */
 const FIELD_CHARACTERS_MAX = 200;

@@ -1,8 +1,7 @@
 import Table from 'cli-table3';
 import pico from 'picocolors';
-import type { Surroundings } from '../surroundings.js';
-import { safeJson, safeText } from './safe-text.js';
-import { hasColours } from './terminal.js';
+import { hasColours, type Surroundings } from '../surroundings.js';
+import { safeJson, safeText } from './text.js';
 
 /** Colours by what they mean; without a terminal, or with NO_COLOR, they change nothing. */
 export type Colours = ReturnType<typeof pico.createColors>;

@@ -1,9 +1,8 @@
 import { MultiBar, type SingleBar } from 'cli-progress';
 import pico from 'picocolors';
-import type { Surroundings } from '../surroundings.js';
+import { hasColours, isTerminal, type Surroundings } from '../surroundings.js';
 import { drawnBar } from './drawn-bar.js';
-import { safeText } from './safe-text.js';
-import { hasColours, isTerminal } from './terminal.js';
+import { safeText } from './text.js';
 
 /** What one bar shows. */
 export interface BarState {

@@ -1,10 +1,12 @@
 import { createRequire, register } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { MessageChannel } from 'node:worker_threads';
 import { type Clock, withDeadline } from '@millrace/foundation';
+import { loadApp } from '../../compose/load-app.js';
+import { type App, defineApp } from '../../define-app.js';
 import { EXIT } from '../surroundings.js';
-import { fingerprintOf } from './fingerprint.js';
 import type { HookData } from './module-hook.js';
-import { FLUSHED, isEdited, type Report, readReport } from './report.js';
+import { FLUSHED, fingerprintOf, isEdited, type Report, readReport } from './report.js';
 import { END_LIMIT_MS, REPLACE_SIGNAL } from './supervision.js';
 
 /** How long the end of a process waits for its last reports. */
@@ -90,4 +92,20 @@ function onRequire(loads: Loads): void {
       if (isEdited(file)) loads(file, fingerprintOf(file));
       return load?.(module, file);
     };
+}
+
+/**
+ * Loads an application and watches the modules of its thread processors. The import hook of this thread does not see those imports.
+ * @throws MillraceError `APP_INVALID`.
+ */
+export async function loadWatched(file: string, supervisor: ToSupervisor): Promise<App> {
+  const given = await loadApp(file);
+  return defineApp((services) => {
+    const parts = typeof given === 'function' ? given(services) : given;
+    // resolveApp rejects an invalid application later.
+    const processors = Array.isArray(parts?.processors) ? parts.processors : [];
+    const modules = processors.map((processor) => String(processor?.thread?.module));
+    supervisor.watch(modules.filter((module) => module.startsWith('file:')).map((url) => fileURLToPath(url)));
+    return parts;
+  });
 }

@@ -1,8 +1,7 @@
 import type { ResolveHook } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { MessagePort } from 'node:worker_threads';
-import { fingerprintOf } from './fingerprint.js';
-import { FLUSHED, isEdited, type Report } from './report.js';
+import { FLUSHED, fingerprintOf, isEdited, type Report } from './report.js';
 
 /** What the thread of the module loader is given. */
 export interface HookData {

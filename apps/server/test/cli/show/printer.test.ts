@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Column, Printer } from '../../../src/cli/show/printer.js';
-import { safeJson, safeText } from '../../../src/cli/show/safe-text.js';
+import { safeJson, safeText } from '../../../src/cli/show/text.js';
 import { type CapturedOptions, capturedSurroundings } from '../captured.js';
 
 interface Row {

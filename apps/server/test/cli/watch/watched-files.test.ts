@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { ABSENT, fingerprintOf } from '../../../src/cli/watch/fingerprint.js';
-import { isEdited, readReport } from '../../../src/cli/watch/report.js';
+import { ABSENT, fingerprintOf, isEdited, readReport } from '../../../src/cli/watch/report.js';
 import { FILES_MAX, WatchedFiles } from '../../../src/cli/watch/watched-files.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-watched-'));

@@ -1,7 +1,8 @@
 import type { ResponseOf } from '@millrace/contract/server-client';
-import { amount, duration, moment } from '../../show/amounts.js';
+import type { Asking } from '../../ask/asking.js';
+import { amount, duration, moment, pluralize } from '../../show/amounts.js';
 import type { Colours, Column, Printer } from '../../show/printer.js';
-import { shortened, things } from '../../show/shortened.js';
+import { shortened } from '../../show/text.js';
 import { add, inOrderOfTheDag } from './task-order.js';
 
 /** A batch with its tasks, as a server tells of it. */
@@ -64,7 +65,7 @@ export function showBatch(
     printer.table(RESULT_COLUMNS, results, '');
   }
   if (tasks.length < batch.taskCount)
-    printer.remark(`Shown are ${amount(tasks.length)} of ${things(batch.taskCount, 'task')}.`);
+    printer.remark(`Shown are ${amount(tasks.length)} of ${pluralize(batch.taskCount, 'task')}.`);
 }
 
 /** How many tasks are in which state: `3 done, 1 failed`. */
@@ -105,3 +106,24 @@ function coloured(text: string, { status }: Task, { green, red, yellow, dim }: C
 
 const between = (from: string | null, to: string | null): number | null =>
   from === null || to === null ? null : Date.parse(to) - Date.parse(from);
+
+/** Tasks of the one page that is read. The server sends at most 200. */
+const TASKS_READ = 200;
+const RESULTS_SHOWN = 10;
+
+/**
+ * Reads the results of the tasks that no other task waits for. Returns none while the batch runs, and with `--json`.
+ * @throws ProblemError if the server rejects the request; the errors of `fetch`.
+ */
+export async function resultsOf(asking: Asking, details: BatchDetails): Promise<readonly TaskResult[]> {
+  const { batch, edges, counts } = details;
+  if (asking.isJson || batch.status === 'RUNNING' || edges === null || counts.done === 0) return [];
+  const waitedFor = new Set(edges.map(([from]) => from));
+  const { client, signal } = asking;
+  const request = { params: { batchId: batch.id }, query: { status: 'DONE', limit: TASKS_READ } } as const;
+  const { items } = await client.call('listBatchTasks', request, { signal });
+  return items
+    .filter(({ key, result }) => !waitedFor.has(key) && result !== null)
+    .slice(0, RESULTS_SHOWN)
+    .map(({ key, result }) => ({ key, result }));
+}

@@ -1,12 +1,10 @@
 import { systemClock } from '@millrace/foundation';
-import type { Asking } from '../../ask/asking.js';
-import { watching } from '../../ask/goes-on.js';
+import { type Asking, watchWork } from '../../ask/asking.js';
 import { Patience, remarkAway } from '../../ask/patience.js';
 import { duration } from '../../show/amounts.js';
 import { ProgressBars } from '../../show/progress-bars.js';
 import { EXIT } from '../../surroundings.js';
-import { resultsOf } from './last-results.js';
-import { type BatchDetails, countsText, showBatch } from './show-batch.js';
+import { type BatchDetails, countsText, resultsOf, showBatch } from './show-batch.js';
 
 /** Small batches end at once; large ones are looked at less often. */
 const FIRST_LOOK_MS = 50;
@@ -29,7 +27,7 @@ export async function watchBatch(
   batchId: string,
   { timeoutMs }: WatchOptions = {},
 ): Promise<number> {
-  const details = await watching(asking, ['batches', 'watch', batchId], () =>
+  const details = await watchWork(asking, ['batches', 'watch', batchId], () =>
     untilEnded(asking, batchId, timeoutMs),
   );
   const results = await resultsOf(asking, details);

@@ -1,11 +1,11 @@
+import { createInterface } from 'node:readline/promises';
 import { ProblemError } from '@millrace/contract/server-client';
 import { Command, Option } from 'commander';
-import { type Asking, asksServer } from '../../ask/asking.js';
-import { confirm } from '../../ask/confirm.js';
-import { nextCommand } from '../../ask/next-command.js';
+import { type Asking, asksServer, nextCommand } from '../../ask/asking.js';
 import { wholeNumber } from '../../ask/option-values.js';
 import { AdvisedError } from '../../failure.js';
-import { things } from '../../show/shortened.js';
+import { pluralize } from '../../show/amounts.js';
+import { safeText } from '../../show/text.js';
 import { type End, EXIT, type Surroundings } from '../../surroundings.js';
 import { countLetters, type Selection } from './count-letters.js';
 import { type LetterId, letterIds } from './letter-ids.js';
@@ -70,7 +70,7 @@ async function moveLetters(asking: Asking, move: Move, options: Options): Promis
     return EXIT.DONE;
   }
   const isConfirmed = options.yes === true || expect !== undefined;
-  const which = `${things(count, 'dead letter')}${selectedBy(selection)}`;
+  const which = `${pluralize(count, 'dead letter')}${selectedBy(selection)}`;
   if (!(await confirm(asking, WORDS[move].question(which), isConfirmed))) {
     asking.printer.remark('Nothing was done.');
     return EXIT.FAILED;
@@ -85,7 +85,7 @@ async function send(asking: Asking, move: Move, selection: Selection, count: num
   const id = move === 'redrive' ? 'redriveDeadLetters' : 'purgeDeadLetters';
   try {
     const answer = await client.call(id, { body }, { signal });
-    asking.answer(answer, () => printer.line(WORDS[move].done(things(answer.count, 'dead letter'))));
+    asking.answer(answer, () => printer.line(WORDS[move].done(pluralize(answer.count, 'dead letter'))));
     return EXIT.DONE;
   } catch (error) {
     const look = `To look: ${lookAgain(asking, selection)}`;
@@ -125,3 +125,23 @@ const lookAgain = (asking: Asking, { groupId, signature }: Selection): string =>
     ...(groupId === undefined ? [] : ['--group', groupId]),
     ...(signature === undefined ? [] : ['--signature', signature]),
   );
+
+/**
+ * Asks the user to confirm a change. Ends the command with a usage error if there is no terminal to ask on.
+ * @param isConfirmed - true skips the question.
+ */
+async function confirm(asking: Asking, question: string, isConfirmed: boolean): Promise<boolean> {
+  if (isConfirmed) return true;
+  const { stdin, stderr } = asking.surroundings;
+  if (!stdin.isTTY || !stderr.isTTY)
+    return asking.command.error(
+      `error: ${safeText(question)} Pass --yes to confirm: there is no terminal to ask on.`,
+    );
+  const lines = createInterface({ input: stdin, output: stderr, terminal: false });
+  try {
+    const answer = await lines.question(`${safeText(question)} [y/N] `, { signal: asking.signal });
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    lines.close();
+  }
+}

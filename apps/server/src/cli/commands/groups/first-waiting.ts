@@ -1,5 +1,5 @@
 import { ProblemError, type ResponseOf, type ServerClient } from '@millrace/contract/server-client';
-import { shortened } from '../../show/shortened.js';
+import { shortened } from '../../show/text.js';
 import type { Group } from './show-group.js';
 
 const REASON_CHARACTERS_MAX = 200;

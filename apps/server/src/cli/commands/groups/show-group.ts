@@ -1,7 +1,7 @@
 import type { ResponseOf } from '@millrace/contract/server-client';
 import { amount, duration, moment, percent } from '../../show/amounts.js';
 import type { Column, Printer } from '../../show/printer.js';
-import { shortened } from '../../show/shortened.js';
+import { shortened } from '../../show/text.js';
 import { limitTexts } from './limit-options.js';
 
 /** A group, as the server sends it. */

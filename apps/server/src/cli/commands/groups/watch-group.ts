@@ -1,7 +1,6 @@
 import { ProblemError } from '@millrace/contract/server-client';
 import { systemClock } from '@millrace/foundation';
-import type { Asking } from '../../ask/asking.js';
-import { watching } from '../../ask/goes-on.js';
+import { type Asking, watchWork } from '../../ask/asking.js';
 import { Patience, remarkAway } from '../../ask/patience.js';
 import { amount, duration } from '../../show/amounts.js';
 import { ProgressBars } from '../../show/progress-bars.js';
@@ -39,7 +38,7 @@ export async function watchGroup(
   groupId: string,
   { timeoutMs }: WatchOptions = {},
 ): Promise<number> {
-  const group = await watching(asking, ['groups', 'watch', groupId], () =>
+  const group = await watchWork(asking, ['groups', 'watch', groupId], () =>
     untilEnded(asking, groupId, timeoutMs),
   );
   const result = await resultOf(asking, group);

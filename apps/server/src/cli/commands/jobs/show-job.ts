@@ -1,7 +1,7 @@
 import type { ResponseOf } from '@millrace/contract/server-client';
 import { amount, duration, moment } from '../../show/amounts.js';
 import type { Column, Printer } from '../../show/printer.js';
-import { shortened } from '../../show/shortened.js';
+import { shortened } from '../../show/text.js';
 
 /** A job of a list, as the server sends it. */
 export type Job = ResponseOf<'listJobs'>['items'][number];

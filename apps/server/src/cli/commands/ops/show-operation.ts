@@ -1,7 +1,7 @@
 import type { ResponseOf } from '@millrace/contract/server-client';
-import { duration, moment } from '../../show/amounts.js';
+import { duration, moment, pluralize } from '../../show/amounts.js';
 import type { Column, Printer } from '../../show/printer.js';
-import { shortened, things } from '../../show/shortened.js';
+import { shortened } from '../../show/text.js';
 
 /** An operation, as a server tells of it. */
 export type Operation = ResponseOf<'getOperationStatus'>;
@@ -67,7 +67,7 @@ function outcomeText(state: Operation['state'], outcome: Operation['outcome']): 
       return outcome.message === undefined ? 'Ok' : `Ok: ${outcome.message}`;
     case 'Retry':
       return state === 'FAILED'
-        ? `gave up after ${things(outcome.attemptCount, 'try', 'tries')}: ${outcome.reason}`
+        ? `gave up after ${pluralize(outcome.attemptCount, 'try', 'tries')}: ${outcome.reason}`
         : `try ${outcome.attemptCount} was not done, another follows: ${outcome.reason}`;
     case 'Fail':
       return `${outcome.errorCode}: ${outcome.message}`;

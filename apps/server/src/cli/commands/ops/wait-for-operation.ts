@@ -1,6 +1,5 @@
 import { systemClock } from '@millrace/foundation';
-import type { Asking } from '../../ask/asking.js';
-import { watching } from '../../ask/goes-on.js';
+import { type Asking, watchWork } from '../../ask/asking.js';
 import { Patience } from '../../ask/patience.js';
 import { EXIT } from '../../surroundings.js';
 import { type Operation, showOperation } from './show-operation.js';
@@ -27,7 +26,7 @@ export async function waitForOperation(
   { timeoutMs = Number.POSITIVE_INFINITY }: WaitOptions = {},
 ): Promise<number> {
   const { printer } = asking;
-  const operation = await watching(asking, ['ops', 'wait', opId], () => untilEnded(asking, opId, timeoutMs));
+  const operation = await watchWork(asking, ['ops', 'wait', opId], () => untilEnded(asking, opId, timeoutMs));
   asking.answer(operation, () => showOperation(printer, operation));
   if (operation.endedAt === null)
     printer.remark(`It has not ended within ${timeoutMs / 1000} s; it goes on. --timeout waits longer.`);

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
-import { type Asking, asksServer } from '../../ask/asking.js';
-import { nextCommand } from '../../ask/next-command.js';
+import { type Asking, asksServer, nextCommand } from '../../ask/asking.js';
 import { moment } from '../../show/amounts.js';
 import type { End, Surroundings } from '../../surroundings.js';
 import { watchBatch } from '../batches/watch-batch.js';

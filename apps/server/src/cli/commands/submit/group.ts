@@ -1,9 +1,7 @@
 import { Command, Option } from 'commander';
-import { type Asking, asksServer } from '../../ask/asking.js';
-import { nextCommand } from '../../ask/next-command.js';
+import { type Asking, asksServer, nextCommand } from '../../ask/asking.js';
 import { countFromOne, type GivenValue, jsonValue } from '../../ask/option-values.js';
-import { amount } from '../../show/amounts.js';
-import { things } from '../../show/shortened.js';
+import { amount, pluralize } from '../../show/amounts.js';
 import type { End, Surroundings } from '../../surroundings.js';
 import { givenLimits, type LimitOptions, limitOptions } from '../groups/limit-options.js';
 import { watchGroup } from '../groups/watch-group.js';
@@ -93,6 +91,6 @@ async function givenLines(asking: Asking, options: GroupOptions): Promise<JobLin
   if (processorType !== undefined) return madeLines({ processorType, payload: payload?.value }, count);
   if (open && payload === undefined && options.count === undefined) return madeLines({}, 0);
   return asking.command.error(
-    `error: give its jobs with --jobs FILE, or ${things(count, 'job')} with --processor TYPE`,
+    `error: give its jobs with --jobs FILE, or ${pluralize(count, 'job')} with --processor TYPE`,
   );
 }

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OperationsClient } from '@millrace/contract/client';
 import { Command } from 'commander';
-import { type Asking, asksServer } from '../../ask/asking.js';
-import { nextCommand } from '../../ask/next-command.js';
+import { type Asking, asksServer, nextCommand } from '../../ask/asking.js';
 import { positiveNumber } from '../../ask/option-values.js';
 import { moment } from '../../show/amounts.js';
 import { type End, EXIT, type Surroundings } from '../../surroundings.js';

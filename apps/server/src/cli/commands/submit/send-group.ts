@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { ProblemError, type ResponseOf } from '@millrace/contract/server-client';
 import { toWorkError } from '@millrace/foundation';
-import type { Asking } from '../../ask/asking.js';
-import { nextCommand } from '../../ask/next-command.js';
+import { type Asking, nextCommand } from '../../ask/asking.js';
 import { AdvisedError } from '../../failure.js';
-import { amount } from '../../show/amounts.js';
+import { amount, pluralize } from '../../show/amounts.js';
 import { ProgressBars } from '../../show/progress-bars.js';
-import { things } from '../../show/shortened.js';
 import type { HandedTypes } from './handed-types.js';
 import type { JobLines } from './job-lines.js';
 
@@ -90,7 +88,7 @@ function lineSentence(error: unknown, { lines }: SentGroup): string | undefined 
   const kept =
     stored === 0
       ? 'No job is stored.'
-      : `${things(stored, 'job')} before it ${stored === 1 ? 'is' : 'are'} stored.`;
+      : `${pluralize(stored, 'job')} before it ${stored === 1 ? 'is' : 'are'} stored.`;
   return `${lines.where(number - 1)}: ${reason}. ${kept}`;
 }
 

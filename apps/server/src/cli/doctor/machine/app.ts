@@ -2,7 +2,7 @@ import { type Clock, systemRng, TIMED_OUT, toWorkError, withDeadline } from '@mi
 import { lateServices } from '../../../compose/app-services.js';
 import { loadApp, resolveApp } from '../../../compose/load-app.js';
 import { withDemo } from '../../../demo/add-demo.js';
-import { things } from '../../show/shortened.js';
+import { pluralize } from '../../show/amounts.js';
 import { type Finding, finding } from '../finding.js';
 
 /** How long a module may take to load. */
@@ -18,9 +18,9 @@ export async function lookAtApp(file: string, clock: Clock): Promise<readonly Fi
     withDemo(app, { clock, rng: systemRng() }, file);
     const { processors, dags, routes } = app;
     const parts = [
-      things(processors.length, 'processor'),
-      things(dags.length, 'DAG'),
-      things(Object.keys(routes).length, 'route'),
+      pluralize(processors.length, 'processor'),
+      pluralize(dags.length, 'DAG'),
+      pluralize(Object.keys(routes).length, 'route'),
     ];
     return [finding('ok', 'app', `The application ${file} loads: ${parts.join(', ')}`)];
   } catch (error) {

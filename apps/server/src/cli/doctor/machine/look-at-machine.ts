@@ -8,10 +8,8 @@ import { type Finding, finding } from '../finding.js';
 import { judgeClocks } from '../rules/clocks.js';
 import { judgeNode } from '../rules/versions.js';
 import { lookAtApp } from './app.js';
-import type { BackendLook } from './backend-look.js';
+import { type BackendCheck, checkPostgres, checkRedis } from './backends.js';
 import { lookAtDataDir } from './embedded.js';
-import { lookAtPostgres } from './postgres.js';
-import { lookAtRedis } from './redis.js';
 
 const ENGINES = JSON.parse(
   readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'),
@@ -36,8 +34,8 @@ export async function* lookAtMachine(
   const looks = [
     databaseUrl === undefined
       ? told('embedded', dataDirLook())
-      : told('postgres', lookAtPostgres(config, databaseUrl, clock)),
-    ...(redisUrl === undefined ? [] : [told('redis', lookAtRedis(redisUrl, clock))]),
+      : told('postgres', checkPostgres(config, databaseUrl, clock)),
+    ...(redisUrl === undefined ? [] : [told('redis', checkRedis(redisUrl, clock))]),
     ...(app === undefined ? [] : [told('app', lookAtApp(app, clock).then(plain))]),
   ];
   for (const look of looks) yield* (await unlessAborted(look, signal)).findings;
@@ -46,10 +44,10 @@ export async function* lookAtMachine(
   if (judged) yield judged;
 }
 
-const plain = (findings: readonly Finding[]): BackendLook => ({ findings, clock: undefined });
+const plain = (findings: readonly Finding[]): BackendCheck => ({ findings, clock: undefined });
 
 /** A look that fails is a finding too, and never one that nobody waits for. */
-const told = (check: string, look: Promise<BackendLook>): Promise<BackendLook> =>
+const told = (check: string, look: Promise<BackendCheck>): Promise<BackendCheck> =>
   look.catch((error: unknown) =>
     plain([finding('failure', check, 'It could not be looked at', { seen: toWorkError(error).message })]),
   );

@@ -1,6 +1,5 @@
-import { amount, duration, moment, percent } from '../../show/amounts.js';
-import { shellWord } from '../../show/shell-word.js';
-import { shortened, things } from '../../show/shortened.js';
+import { amount, duration, moment, percent, pluralize } from '../../show/amounts.js';
+import { shellWord, shortened } from '../../show/text.js';
 import type { ServerFacts, Signature } from '../facts.js';
 import { type Finding, finding } from '../finding.js';
 import { named } from './instances.js';
@@ -37,7 +36,7 @@ export function judgeDeadLetters(facts: DeadLetterFacts): Finding | undefined {
   const { dead, done, withinMs, ofDemo } = recent(facts);
   const causes = signatures.slice(0, CAUSES_TOLD).map(causeOf).join('; ');
   if (dead <= 0)
-    return finding('note', CHECK, `${things(total, 'dead letter')}, ${newsOf(ofDemo)}`, {
+    return finding('note', CHECK, `${pluralize(total, 'dead letter')}, ${newsOf(ofDemo)}`, {
       seen: causes === '' ? null : `${causes}.`,
       action: actionOf(signatures),
     });
@@ -46,7 +45,7 @@ export function judgeDeadLetters(facts: DeadLetterFacts): Finding | undefined {
   const called = [...calledBy(facts)];
   const title = dead >= FAILING_COUNT ? 'Dead letters are surging' : 'There are new dead letters';
   return finding(fails ? 'failure' : 'warning', CHECK, title, {
-    seen: `${things(dead, 'job')} gave up within ${duration(withinMs)}, ${percent(share)} of those that ended; there are ${amount(total)}. ${causes === '' ? '' : `By cause: ${causes}. `}${called.join(' ')}`.trim(),
+    seen: `${pluralize(dead, 'job')} gave up within ${duration(withinMs)}, ${percent(share)} of those that ended; there are ${amount(total)}. ${causes === '' ? '' : `By cause: ${causes}. `}${called.join(' ')}`.trim(),
     action: `Repair what is called first. ${actionOf(signatures)}`,
   });
 }

@@ -1,8 +1,7 @@
-import { amount, duration, percent } from '../../show/amounts.js';
-import { bytes } from '../../show/bytes.js';
+import { amount, bytes, duration, percent } from '../../show/amounts.js';
 import type { Instance, ServerFacts } from '../facts.js';
 import { type Finding, finding } from '../finding.js';
-import { waitingJobs } from './idle-workers.js';
+import { waitingJobs } from './workers.js';
 
 const CHECK = 'case.growing-memory';
 /** A heap that is so full is collected all the time. */

@@ -1,5 +1,4 @@
-import { duration } from '../../show/amounts.js';
-import { things } from '../../show/shortened.js';
+import { duration, pluralize } from '../../show/amounts.js';
 import type { ServerFacts } from '../facts.js';
 import { type Finding, finding } from '../finding.js';
 
@@ -18,7 +17,7 @@ export function judgeInstances({
   const roles = [...new Set(live.map(({ role }) => role))].map(
     (role) => `${live.filter((one) => one.role === role).length} ${role}`,
   );
-  const known = finding('ok', 'instances', `${things(live.length, 'instance')}: ${roles.join(', ')}`);
+  const known = finding('ok', 'instances', `${pluralize(live.length, 'instance')}: ${roles.join(', ')}`);
   return [known, judgeVersions(live), judgeGone(instances, nowMs), ...judgeBackends(live)].filter(
     (one) => one !== undefined,
   );
@@ -53,7 +52,7 @@ function judgeGone(instances: Instances, nowMs: number): Finding | undefined {
     ({ instanceId, seenAt }) =>
       `${instanceId} (last heard of ${duration(Math.max(0, nowMs - Date.parse(seenAt)))} ago)`,
   );
-  return finding('note', 'instances.gone', `${things(gone.length, 'instance')} ended without saying so`, {
+  return finding('note', 'instances.gone', `${pluralize(gone.length, 'instance')} ended without saying so`, {
     seen: `${named(told)}. They were killed, or lost the database; their work is taken over by the others.`,
     action: 'Look at the end of their logs; they are listed for a day.',
   });

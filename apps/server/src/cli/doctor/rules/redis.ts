@@ -1,5 +1,4 @@
-import { percent } from '../../show/amounts.js';
-import { bytes } from '../../show/bytes.js';
+import { bytes, percent } from '../../show/amounts.js';
 import { type Finding, finding } from '../finding.js';
 import { isOlder } from './versions.js';
 

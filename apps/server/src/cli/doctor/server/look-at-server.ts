@@ -1,18 +1,16 @@
 import { createServerClient, ProblemError, type ResponseOf } from '@millrace/contract/server-client';
 import { type Clock, toWorkError } from '@millrace/foundation';
-import { amount } from '../../show/amounts.js';
-import { things } from '../../show/shortened.js';
+import { amount, pluralize } from '../../show/amounts.js';
 import type { ServerFacts } from '../facts.js';
 import { type Finding, finding } from '../finding.js';
-import { judgeBusyWorkers } from '../rules/busy-workers.js';
 import { type ClockOffset, judgeClocks } from '../rules/clocks.js';
 import { judgeDeadLetters } from '../rules/dead-letters.js';
 import { judgeGrowingMemory } from '../rules/growing-memory.js';
-import { judgeIdleWorkers, waitingJobs } from '../rules/idle-workers.js';
 import { judgeInstances } from '../rules/instances.js';
 import { judgeTuning } from '../rules/settings.js';
 import { judgeSlowShutdown } from '../rules/slow-shutdown.js';
 import { judgeStoppedFetcher } from '../rules/stopped-fetcher.js';
+import { judgeBusyWorkers, judgeIdleWorkers, waitingJobs } from '../rules/workers.js';
 import { REACH_MS, type Reached, reach } from './reach.js';
 import { readFacts } from './read-facts.js';
 
@@ -167,7 +165,7 @@ function summaryOf({ queues: [, now] }: ServerFacts): Finding {
   return finding(
     'ok',
     'work',
-    `${things(liveSlots, 'worker')}, ${things(inFlight, 'job')} run, ${amount(waitingJobs(now))} wait, ${amount(startsPerSecond)} start a second`,
+    `${pluralize(liveSlots, 'worker')}, ${pluralize(inFlight, 'job')} run, ${amount(waitingJobs(now))} wait, ${amount(startsPerSecond)} start a second`,
   );
 }
 
