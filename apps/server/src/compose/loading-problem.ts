@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { basename, dirname, extname, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { toWorkError } from '@millrace/foundation';
-import { missingPackageAdvice } from './missing-package.js';
+import { nearestKey, toWorkError } from '@millrace/foundation';
 
 /** Where the code is that has tried to load it. */
 const OWN = fileURLToPath(new URL('../', import.meta.url));
@@ -83,4 +83,31 @@ function parsedPlace(file: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     execFile(process.execPath, args, options, (_, __, stderr) => resolve(placeIn(stderr)));
   });
+}
+
+const SCOPE = '@millrace/';
+
+const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  readonly name: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+};
+/** The packages of Millrace that an application may import. */
+const OURS = [
+  manifest.name,
+  ...Object.keys(manifest.dependencies).filter((name) => name.startsWith(SCOPE)),
+  // The server itself does not depend on it.
+  '@millrace/async-utils',
+];
+
+/**
+ * Returns the advice for a package that is not installed. Does not advise to install a name that resembles one of ours: it is probably a
+ * typo, and the package may be malicious.
+ */
+function missingPackageAdvice(name: string): string {
+  if (OURS.includes(name)) return `run 'npm install ${name}' in the folder of the application`;
+  const nearest = nearestKey(name, OURS);
+  if (nearest !== undefined) return `did you mean '${nearest}'?`;
+  return name.startsWith(SCOPE)
+    ? 'Millrace has no such package'
+    : 'install it in the folder of the application';
 }

@@ -2,10 +2,12 @@ import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { toWorkError } from '@millrace/foundation';
+import { type Command, Option } from 'commander';
 import { safeText } from '../show/text.js';
 import type { Asking } from './asking.js';
+import { type GivenValue, jsonValue } from './options.js';
 
-/** Far above what a server takes in one body; whoever names a disk instead of a file is told so. */
+/** Far above what a server accepts in one body. Stops the read if the file is a device. */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
@@ -21,7 +23,7 @@ export async function givenJson(asking: Asking, file: string): Promise<unknown> 
   } catch (error) {
     signal.throwIfAborted();
     const problem = error instanceof SyntaxError ? 'must hold JSON' : 'cannot be read';
-    // The message may quote what is there.
+    // The message may quote the content of the file.
     return command.error(safeText(`error: ${name} ${problem}: ${toWorkError(error).message}`));
   }
 }
@@ -35,8 +37,28 @@ async function textOf(source: Readable): Promise<string> {
     if (bytes > BYTES_MAX) throw new RangeError(`it has more than ${BYTES_MAX} bytes`);
     chunks.push(part);
   }
-  // Editors of some systems begin a file with a byte order mark, which JSON does not know.
+  // Some editors start a file with a byte order mark, which JSON.parse rejects.
   return Buffer.concat(chunks)
     .toString('utf8')
     .replace(/^\ufeff/, '');
 }
+
+/** The payload of `--payload` or `--payload-file`. */
+export interface PayloadOptions {
+  readonly payload?: GivenValue;
+  readonly payloadFile?: string;
+}
+
+/** Adds `--payload` and `--payload-file` to a command. */
+export const payloadOptions = (command: Command): Command =>
+  command
+    .addOption(
+      new Option('--payload <json>', 'What it is given, as JSON.')
+        .argParser(jsonValue)
+        .conflicts('payloadFile'),
+    )
+    .option('--payload-file <file>', 'The same from a file, - for standard input.');
+
+/** Returns the payload of `--payload` or `--payload-file`. Ends the command with a usage error if the file has no JSON. */
+export const givenPayload = async (asking: Asking, options: PayloadOptions): Promise<unknown> =>
+  options.payloadFile === undefined ? options.payload?.value : givenJson(asking, options.payloadFile);

@@ -1,7 +1,7 @@
 import type { ResponseOf } from '@millrace/contract/server-client';
 import { Command } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
-import { positiveNumber } from '../ask/option-values.js';
+import { positiveNumber } from '../ask/options.js';
 import { type End, EXIT, type Surroundings } from '../surroundings.js';
 import { listCommand } from './batches/list.js';
 import { resultsOf, showBatch } from './batches/show-batch.js';

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { asksServer } from '../ask/asking.js';
-import { wholeNumber } from '../ask/option-values.js';
+import { wholeNumber } from '../ask/options.js';
 import type { BenchSize } from '../bench/bench-model.js';
 import type { End, Surroundings } from '../surroundings.js';
 

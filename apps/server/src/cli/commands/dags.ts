@@ -2,7 +2,7 @@ import type { RequestOf, ResponseOf } from '@millrace/contract/server-client';
 import { Command } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
 import { givenJson } from '../ask/given-json.js';
-import { type PageOptions, pageOptions, remarkMore } from '../ask/pages.js';
+import { type PageOptions, pageOptions, remarkMore } from '../ask/options.js';
 import { amount, moment, pluralize } from '../show/amounts.js';
 import type { Column } from '../show/printer.js';
 import { shortened } from '../show/text.js';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
-import { wholeNumber } from '../ask/option-values.js';
+import { wholeNumber } from '../ask/options.js';
 import type { DemoWish } from '../demo/run-demo.js';
 import type { End, Surroundings } from '../surroundings.js';
 

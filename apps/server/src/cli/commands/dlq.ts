@@ -1,12 +1,12 @@
 import type { ResponseOf } from '@millrace/contract/server-client';
 import { Command, Option } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
-import { type PageOptions, pageOptions, remarkMore } from '../ask/pages.js';
+import { type PageOptions, pageOptions, remarkMore } from '../ask/options.js';
 import { amount, moment } from '../show/amounts.js';
 import type { Column } from '../show/printer.js';
 import { shortened } from '../show/text.js';
 import type { End, Surroundings } from '../surroundings.js';
-import { letterName } from './dlq/letter-ids.js';
+import { letterName } from './dlq/letters.js';
 import { moveCommand } from './dlq/move.js';
 
 /** `millrace dlq`: lists, redrives and purges dead letters. */

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
-import { positiveNumber } from '../ask/option-values.js';
+import { positiveNumber } from '../ask/options.js';
 import type { SidedFinding } from '../doctor/examine.js';
 import { linesOf, verdictOf } from '../doctor/show-finding.js';
 import { type End, EXIT, type Surroundings } from '../surroundings.js';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { type Asking, asksServer, nextCommand } from '../ask/asking.js';
-import { positiveNumber, wholeNumber } from '../ask/option-values.js';
+import { positiveNumber, wholeNumber } from '../ask/options.js';
 import { type End, EXIT, type Surroundings } from '../surroundings.js';
 import { explainFirstWaiting, standsStill, waitsFor } from './groups/first-waiting.js';
 import { givenLimits, type LimitOptions, limitOptions } from './groups/limit-options.js';

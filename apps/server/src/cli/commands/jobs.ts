@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
-import { type PageOptions, pageOptions, remarkMore } from '../ask/pages.js';
+import { type PageOptions, pageOptions, remarkMore } from '../ask/options.js';
 import type { End, Surroundings } from '../surroundings.js';
 import { explanationLines } from './jobs/explanation.js';
 import { JOB_COLUMNS, type Job, showJob } from './jobs/show-job.js';

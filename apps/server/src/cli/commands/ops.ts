@@ -1,8 +1,7 @@
 import type { ResponseOf } from '@millrace/contract/server-client';
 import { Command, Option } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
-import { positiveNumber } from '../ask/option-values.js';
-import { type PageOptions, pageOptions, remarkMore } from '../ask/pages.js';
+import { type PageOptions, pageOptions, positiveNumber, remarkMore } from '../ask/options.js';
 import { type End, EXIT, type Surroundings } from '../surroundings.js';
 import { OPERATION_COLUMNS, showOperation } from './ops/show-operation.js';
 import { waitForOperation } from './ops/wait-for-operation.js';

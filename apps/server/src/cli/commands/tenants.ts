@@ -1,7 +1,7 @@
 import type { ResponseOf } from '@millrace/contract/server-client';
 import { Command } from 'commander';
 import { type Asking, asksServer } from '../ask/asking.js';
-import { countFromOne, orNone, positiveNumber } from '../ask/option-values.js';
+import { countFromOne, orNone, positiveNumber } from '../ask/options.js';
 import { amount, percent } from '../show/amounts.js';
 import type { Column, Printer } from '../show/printer.js';
 import type { End, Surroundings } from '../surroundings.js';

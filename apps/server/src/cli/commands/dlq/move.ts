@@ -2,13 +2,12 @@ import { createInterface } from 'node:readline/promises';
 import { ProblemError } from '@millrace/contract/server-client';
 import { Command, Option } from 'commander';
 import { type Asking, asksServer, nextCommand } from '../../ask/asking.js';
-import { wholeNumber } from '../../ask/option-values.js';
+import { wholeNumber } from '../../ask/options.js';
 import { AdvisedError } from '../../failure.js';
 import { pluralize } from '../../show/amounts.js';
 import { safeText } from '../../show/text.js';
 import { type End, EXIT, type Surroundings } from '../../surroundings.js';
-import { countLetters, type Selection } from './count-letters.js';
-import { type LetterId, letterIds } from './letter-ids.js';
+import { countLetters, type LetterId, letterIds, type Selection } from './letters.js';
 
 /** What can be done with dead letters. */
 export type Move = 'redrive' | 'purge';

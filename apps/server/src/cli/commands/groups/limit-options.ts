@@ -1,6 +1,6 @@
 import type { RequestOf } from '@millrace/contract/server-client';
 import { type Command, Option } from 'commander';
-import { countFromOne, orNone, pointInTime, positiveNumber } from '../../ask/option-values.js';
+import { countFromOne, orNone, pointInTime, positiveNumber } from '../../ask/options.js';
 import { amount } from '../../show/amounts.js';
 
 /** Weight and limits of a group, as options give them. */

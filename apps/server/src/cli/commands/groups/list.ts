@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { type Asking, asksServer } from '../../ask/asking.js';
-import { type PageOptions, pageOptions, remarkMore } from '../../ask/pages.js';
+import { type PageOptions, pageOptions, remarkMore } from '../../ask/options.js';
 import { amount, moment } from '../../show/amounts.js';
 import type { Column } from '../../show/printer.js';
 import type { End, Surroundings } from '../../surroundings.js';

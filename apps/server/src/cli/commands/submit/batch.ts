@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { type Asking, asksServer, nextCommand } from '../../ask/asking.js';
+import { givenPayload, type PayloadOptions, payloadOptions } from '../../ask/given-json.js';
 import { moment } from '../../show/amounts.js';
 import type { End, Surroundings } from '../../surroundings.js';
 import { watchBatch } from '../batches/watch-batch.js';
-import { givenPayload, type PayloadOptions, payloadOptions } from './payload-options.js';
 
 interface BatchOptions extends PayloadOptions {
   readonly dag: string;

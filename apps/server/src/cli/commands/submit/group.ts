@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { type Asking, asksServer, nextCommand } from '../../ask/asking.js';
-import { countFromOne, type GivenValue, jsonValue } from '../../ask/option-values.js';
+import { countFromOne, type GivenValue, jsonValue } from '../../ask/options.js';
 import { amount, pluralize } from '../../show/amounts.js';
 import type { End, Surroundings } from '../../surroundings.js';
 import { givenLimits, type LimitOptions, limitOptions } from '../groups/limit-options.js';

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { OperationsClient } from '@millrace/contract/client';
 import { Command } from 'commander';
 import { type Asking, asksServer, nextCommand } from '../../ask/asking.js';
-import { positiveNumber } from '../../ask/option-values.js';
+import { givenPayload, type PayloadOptions, payloadOptions } from '../../ask/given-json.js';
+import { positiveNumber } from '../../ask/options.js';
 import { moment } from '../../show/amounts.js';
 import { type End, EXIT, type Surroundings } from '../../surroundings.js';
 import { outcomeFields } from '../ops/show-operation.js';
 import { waitForOperation } from '../ops/wait-for-operation.js';
-import { givenPayload, type PayloadOptions, payloadOptions } from './payload-options.js';
 
 interface OpOptions extends PayloadOptions {
   readonly command: string;
