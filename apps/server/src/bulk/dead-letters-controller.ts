@@ -18,7 +18,7 @@ import { groupRef } from './to-engine-input.js';
 
 const { listDeadLetters: LIST, redriveDeadLetters: REDRIVE, purgeDeadLetters: PURGE } = ROUTES;
 
-/** Dead letters over HTTP: see ROUTES of `@millrace/contract`. */
+/** Serves dead letters. */
 @Controller()
 export class DeadLettersController {
   readonly #letters: DeadLetterService;

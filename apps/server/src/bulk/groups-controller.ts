@@ -31,7 +31,7 @@ const {
   sealGroup: SEAL,
 } = ROUTES;
 
-/** Groups over HTTP: see ROUTES of `@millrace/contract`. */
+/** Serves groups. */
 @Controller()
 export class GroupsController {
   readonly #service: BulkActionService;

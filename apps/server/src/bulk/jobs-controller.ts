@@ -10,7 +10,7 @@ import { groupRef } from './to-engine-input.js';
 
 const { listJobs: LIST, getJob: GET, explainJob: EXPLAIN } = ROUTES;
 
-/** Jobs over HTTP: see ROUTES of `@millrace/contract`. */
+/** Serves jobs. */
 @Controller()
 export class JobsController {
   readonly #service: BulkActionService;

@@ -24,7 +24,7 @@ const {
   getCongestion: CONGESTION,
 } = ROUTES;
 
-/** Shares, limits, queues and congestion over HTTP: see ROUTES of `@millrace/contract`. */
+/** Serves shares, limits, queues and congestion. */
 @Controller()
 export class SharesController {
   readonly #service: BulkActionService;

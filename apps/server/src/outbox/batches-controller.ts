@@ -26,7 +26,7 @@ const {
   retryBatchTask: RETRY_TASK,
 } = ROUTES;
 
-/** Batches over HTTP: see ROUTES of `@millrace/contract`. */
+/** Serves batches. */
 @Controller()
 export class BatchesController {
   readonly #batches: Batches;

@@ -9,7 +9,7 @@ import { dagBody } from './bodies.js';
 
 const { applyDag: APPLY, listDags: LIST } = ROUTES;
 
-/** DAGs over HTTP: see ROUTES of `@millrace/contract`. */
+/** Serves DAGs. */
 @Controller()
 export class DagsController {
   readonly #dags: Dags;

@@ -10,7 +10,7 @@ import { scheduleBody } from './bodies.js';
 
 const { setSchedule: SET, listSchedules: LIST, removeSchedule: REMOVE } = ROUTES;
 
-/** Schedules over HTTP: see ROUTES of `@millrace/contract`. */
+/** Serves schedules. */
 @Controller()
 export class SchedulesController {
   readonly #schedules: Schedules;
