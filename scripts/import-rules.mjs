@@ -71,7 +71,7 @@ export const LADDERS = {
   'apps/server/src': `
     errors log define-app version < config < compose < security http page docs < fleet events health metrics < bulk < outbox < chat <
     demo < . < cli`,
-  'apps/dashboard/src': 'rules < data < look parts actions < view-props pages < shell < .',
+  'apps/dashboard/src': 'rules < data < look parts actions < pages < shell < .',
   'bench/src': `
     measure registry rows gauges < report < threads < . < server < bulk bulk-memory bulk-shards < outbox < congestion < orchestrator <
     dashboard < benches run`,
