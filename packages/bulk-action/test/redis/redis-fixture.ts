@@ -20,7 +20,7 @@ end
 `;
 
 /** The shipped scripts with a clock that the test moves, and with other files in place of some. */
-export const clockedScripts = (includes: Readonly<Record<string, string>> = {}): BulkScripts =>
+const clockedScripts = (includes: Readonly<Record<string, string>> = {}): BulkScripts =>
   loadScripts(BULK_SCRIPTS, { includes: { now: TEST_NOW, ...includes } });
 
 /** The shipped scripts with a clock that the test moves. */
