@@ -1,0 +1,131 @@
+import type { Change, GroupAdded, GroupMoved, LimitsSet } from '../state/change.js';
+import { Group, Tenant } from '../state/records.js';
+import type { Recorded } from '../state/scope.js';
+import type { EngineState } from '../state/state.js';
+import { announce, drop, endJob, startJob, waitAgain } from './apply-jobs.js';
+import { reweigh } from './tags.js';
+
+/** The commit that a change belongs to. */
+export interface When {
+  readonly seq: number;
+  /** Epoch of the fair order. */
+  readonly epoch: number;
+}
+
+/**
+ * Applies a change to what is durable, as of a commit. A record that already includes that commit is left alone, so a new
+ * owner may apply notes to records of different ages.
+ */
+export function applyChange(state: EngineState, change: Change, { seq, epoch }: When): void {
+  const isNewTo = (record: Recorded) => touch(state, record, seq);
+  switch (change.kind) {
+    case 'tenant':
+      if (!state.byNumber.has(change.number)) isNewTo(state.addTenant(change.number, change.id));
+      break;
+    case 'group':
+      if (!state.byNumber.has(change.number)) isNewTo(addGroup(state, change));
+      break;
+    case 'started':
+      startJob(state, change, epoch, isNewTo);
+      break;
+    case 'ended':
+      endJob(change, epoch, isNewTo);
+      break;
+    case 'requeued':
+    case 'delayed':
+      waitAgain(change, epoch, isNewTo);
+      break;
+    case 'announced':
+      if (isNewTo(change.group)) announce(change);
+      break;
+    case 'dropped':
+      if (isNewTo(change.group)) drop(change);
+      break;
+    case 'sealed':
+      if (isNewTo(change.group)) change.group.isSealed = true;
+      break;
+    case 'moved':
+      if (isNewTo(change.group)) moveGroup(change);
+      break;
+    case 'paused':
+      if (isNewTo(change.scope)) change.scope.isPaused = change.isPaused;
+      break;
+    case 'limits':
+      if (isNewTo(change.scope)) setLimits(state, change, epoch);
+      break;
+    case 'settings': {
+      const { group } = change;
+      if (!isNewTo(group)) break;
+      group.timeoutMs = change.timeoutMs;
+      group.deadlineMs = change.deadlineMs;
+      reweigh(group, change.virtual, epoch, () => {
+        group.priorityLevel = change.priorityLevel;
+      });
+      break;
+    }
+    case 'epoch':
+      if (isNewTo(state.shard)) state.shard.epoch += 1;
+  }
+}
+
+/** Reports whether a change of this commit is new to a record, and marks the record as changed. */
+function touch(state: EngineState, record: Recorded, seq: number): boolean {
+  if (record.recordSeq >= seq) return false;
+  if (!state.dirty.has(record)) {
+    record.dirtySeq = seq;
+    record.dirtyChange = state.changesMade;
+    state.dirty.push(record);
+  }
+  return true;
+}
+
+function addGroup(state: EngineState, { number, id, tenant, settings, atUs }: GroupAdded): Group {
+  const group = state.addGroup(number, id, tenant, Math.floor(atUs / 1000));
+  group.weight = settings.weight;
+  group.priorityLevel = settings.priorityLevel;
+  group.timeoutMs = settings.timeoutMs;
+  group.deadlineMs = settings.deadlineMs;
+  group.notBeforeMs = settings.notBeforeMs;
+  group.isOrdered = settings.isOrdered;
+  group.isSealable = settings.isSealable;
+  group.concurrency = settings.concurrency;
+  group.setRate(settings, atUs, state.config.limits.costMax);
+  return group;
+}
+
+function moveGroup({ group, status, code, round, atUs }: GroupMoved): void {
+  group.status = status;
+  group.code = code;
+  group.round = round;
+  group.endedMs = undefined;
+  if (status !== 'COMPLETED' && status !== 'FAILED' && status !== 'CANCELLED') return;
+  group.endedMs = Math.floor(atUs / 1000);
+  group.isPaused = false;
+  if (status === 'COMPLETED') return;
+  // What has not ended ends with the round, however many jobs that are.
+  group.cancelled = group.registered - group.success - group.failed;
+  group.inFlight.clear();
+  group.delayed.clear();
+  group.skipped.clear();
+  group.outcomes.clear();
+  group.front.length = 0;
+  for (const queue of group.queues) {
+    if (!queue) continue;
+    queue.next = queue.tail;
+    queue.late.length = 0;
+  }
+}
+
+function setLimits(state: EngineState, change: LimitsSet, epoch: number): void {
+  const { scope } = change;
+  scope.concurrency = change.concurrency;
+  scope.setRate(change, change.atUs, state.config.limits.costMax);
+  if (scope instanceof Tenant) {
+    scope.minShare = change.minShare;
+    scope.isConfigured = true;
+  }
+  if (scope instanceof Tenant || scope instanceof Group)
+    reweigh(scope, change.virtual, epoch, () => {
+      scope.weight = change.weight;
+    });
+}

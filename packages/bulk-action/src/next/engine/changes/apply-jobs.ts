@@ -1,0 +1,199 @@
+import { tatAfterStart } from '@millrace/foundation';
+import { countFailure } from '../../../rules/failure-codes.js';
+import { recordDuration } from '../../../rules/histogram.js';
+import type {
+  ChunkAnnounced,
+  ChunkDropped,
+  JobDelayed,
+  JobEnded,
+  JobRequeued,
+  JobStarted,
+} from '../state/change.js';
+import {
+  addressOf,
+  firstPosition,
+  indexOf,
+  type Position,
+  queueOf,
+  queueOfChunk,
+} from '../state/position.js';
+import { type Group, Job, type Queue } from '../state/records.js';
+import type { Recorded, Scope } from '../state/scope.js';
+import type { EngineState } from '../state/state.js';
+import { advanceStored, correctTag, groupWeight, tagIn } from './tags.js';
+
+/** Reports whether a change is new to a record. */
+type IsNewTo = (record: Recorded) => boolean;
+
+const OUTCOME_BYTES = 16;
+const OUTCOME_BITS = { COMPLETED: 1, FAILED: 2, CANCELLED: 3 } as const;
+
+/** Jobs are registered. A chunk that the queue has passed already is late. */
+export function announce({ group, address, jobs, atUs }: ChunkAnnounced): void {
+  const queue = group.queueOf(queueOfChunk(address));
+  const first = firstPosition(address);
+  if (first >= queue.tail) queue.tail = firstPosition(address + 1);
+  if (first < queue.next) queue.late.push(address);
+  group.registered += jobs;
+  group.progressMs = Math.floor(atUs / 1000);
+}
+
+/** The bodies of a chunk are gone: all its jobs have ended. */
+export function drop({ group, address }: ChunkDropped): void {
+  group.outcomes.delete(address);
+}
+
+/** An attempt begins: the job is in flight, and the tokens of the start are spent. */
+export function startJob({ shard }: EngineState, change: JobStarted, epoch: number, isNewTo: IsNewTo): void {
+  const { group, charge, cost, atUs, resource, isLimited } = change;
+  const { tenant } = group;
+  const seat = resource && isLimited ? tenant.seatAt(resource) : tenant.free;
+  if (isNewTo(group)) {
+    const job = takeJob(group, change.position);
+    job.place = 'IN_FLIGHT';
+    job.attempt = change.attempt;
+    job.instanceId = change.instanceId;
+    job.resource = resource;
+    job.startedMs = Math.floor(atUs / 1000);
+    job.turn = {
+      seat,
+      charge,
+      groupStart: change.groupStart,
+      seatStart: change.seatStart,
+      freeStart: change.freeStart,
+    };
+    group.inFlight.set(job.position, job);
+    advanceStored(tagIn(group, seat), epoch, change.groupStart + charge / groupWeight(group));
+    spend(group, atUs, cost);
+    if (group.startedMs === undefined) group.startedMs = job.startedMs;
+    group.progressMs = job.startedMs;
+    if (group.status === 'CREATED' || group.status === 'DISPATCHED') group.status = 'RUNNING';
+  }
+  if (isNewTo(tenant)) {
+    advanceStored(seat.clock, epoch, change.groupStart);
+    advanceStored(seat.tag, epoch, change.seatStart + charge / tenant.weight);
+    if (seat !== tenant.free)
+      advanceStored(tenant.free.tag, epoch, change.freeStart + charge / tenant.weight);
+    spend(tenant, atUs, cost);
+    tenant.served += cost;
+  }
+  if (resource && isNewTo(resource)) {
+    if (isLimited) advanceStored(resource.line.clock, epoch, change.seatStart);
+    spend(resource, atUs, cost);
+  }
+  if (isNewTo(shard)) {
+    advanceStored(shard.free.clock, epoch, change.freeStart);
+    spend(shard, atUs, cost);
+  }
+}
+
+function spend({ rate }: Scope, atUs: number, cost: number): void {
+  if (rate) rate.tatUs = tatAfterStart(rate, atUs, cost);
+}
+
+/** A job ends. Its end is kept with its chunk until all jobs of the chunk have ended. */
+export function endJob(change: JobEnded, epoch: number, isNewTo: IsNewTo): void {
+  const { group, position, outcome, durationMs, code, atUs } = change;
+  correctCharge(change, epoch, isNewTo);
+  if (!isNewTo(group)) return;
+  if (outcome === 'CANCELLED') cancelJob(group, position);
+  else takeJob(group, position);
+  if (outcome === 'COMPLETED') group.success += 1;
+  else if (outcome === 'CANCELLED') group.cancelled += 1;
+  else {
+    group.failed += 1;
+    group.codes ??= new Map();
+    countFailure(group.codes, code ?? '');
+  }
+  if (durationMs !== undefined) recordDuration(group.durations, durationMs);
+  group.progressMs = Math.floor(atUs / 1000);
+  noteOutcome(group, position, OUTCOME_BITS[outcome]);
+}
+
+function noteOutcome(group: Group, position: Position, bits: number): void {
+  const address = addressOf(position);
+  let outcomes = group.outcomes.get(address);
+  if (!outcomes) {
+    outcomes = { ended: 0, bits: new Uint8Array(OUTCOME_BYTES) };
+    group.outcomes.set(address, outcomes);
+  }
+  outcomes.ended += 1;
+  const index = indexOf(position);
+  const byte = index >> 2;
+  outcomes.bits[byte] = (outcomes.bits[byte] ?? 0) | (bits << ((index & 3) * 2));
+}
+
+/** A job waits again: at the front of its group, or until it is due. */
+export function waitAgain(change: JobRequeued | JobDelayed, epoch: number, isNewTo: IsNewTo): void {
+  const { group, position } = change;
+  correctCharge(change, epoch, isNewTo);
+  if (!isNewTo(group)) return;
+  const job = takeJob(group, position);
+  job.attempt = change.attempt;
+  job.retryCount = change.retryCount;
+  job.orphanCount = change.orphanCount;
+  job.turn = undefined;
+  if (change.kind === 'requeued') {
+    job.place = 'FRONT';
+    group.front.push(job);
+    return;
+  }
+  job.place = 'DELAYED';
+  job.dueMs = change.dueMs;
+  job.reason = change.reason;
+  if (change.backoffMs !== undefined) {
+    group.throttled += 1;
+    group.lastBackoffMs = change.backoffMs;
+  }
+  group.delayed.set(position, job);
+}
+
+function correctCharge(
+  { group, correction }: JobEnded | JobRequeued | JobDelayed,
+  epoch: number,
+  isNewTo: IsNewTo,
+): void {
+  if (!correction) return;
+  const { by, resource } = correction;
+  const { tenant } = group;
+  const seat = resource ? tenant.seatAt(resource) : tenant.free;
+  if (isNewTo(group)) correctTag(tagIn(group, seat), epoch, by / groupWeight(group));
+  if (!isNewTo(tenant)) return;
+  correctTag(seat.tag, epoch, by / tenant.weight);
+  if (seat !== tenant.free) correctTag(tenant.free.tag, epoch, by / tenant.weight);
+}
+
+/** Takes a job out of where it waits or runs. A job of a queue is taken in turn. */
+function takeJob(group: Group, position: Position): Job {
+  const found = removeWaiting(group, position);
+  if (found) return found;
+  const queue = group.queueOf(queueOf(position));
+  if (position >= queue.next) passTo(group, queue, position + 1);
+  return group.ready.find((job) => job.position === position) ?? new Job(group, position);
+}
+
+/** Takes a job out of where it waits or runs. A job of a queue is skipped when its turn comes. */
+function cancelJob(group: Group, position: Position): void {
+  if (removeWaiting(group, position)) return;
+  const queue = group.queueOf(queueOf(position));
+  if (position >= queue.next) group.skipped.add(position);
+}
+
+function removeWaiting(group: Group, position: Position): Job | undefined {
+  const { inFlight, delayed, front } = group;
+  const job = inFlight.get(position) ?? delayed.get(position);
+  if (job) {
+    inFlight.delete(position);
+    delayed.delete(position);
+    return job;
+  }
+  const at = front.findIndex((waiting) => waiting.position === position);
+  return at < 0 ? undefined : front.splice(at, 1)[0];
+}
+
+function passTo(group: Group, queue: Queue, next: Position): void {
+  queue.next = next;
+  if (group.skipped.size === 0) return;
+  for (const position of group.skipped)
+    if (position < next && queueOf(position) === queue.priority) group.skipped.delete(position);
+}

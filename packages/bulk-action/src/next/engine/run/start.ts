@@ -1,0 +1,86 @@
+import { countEvents } from '../../../rules/rate-window.js';
+import { decide } from '../changes/decide.js';
+import { type GatePass, isOverdue, newPass, nextGroup } from '../fair/gate.js';
+import { unparkDue } from '../fair/order.js';
+import { takeTurn } from '../fair/turn.js';
+import type { Instance, Job, JobBody, Turn } from '../state/records.js';
+import type { EngineState } from '../state/state.js';
+import { endHead } from './end.js';
+
+/** Fills ready by the fair order, as far as workers wait, and starts what is ready. Returns what stopped it. */
+export function startJobs(state: EngineState): GatePass {
+  const pass = newPass();
+  unparkDue(state);
+  for (;;) {
+    startReady(state);
+    if (!state.isFetching || state.readyJobs >= readyBound(state)) return pass;
+    const group = nextGroup(state, pass);
+    if (!group) return pass;
+    if (isOverdue(state, group)) endHead(state, group, 'FAILED', 'DEADLINE_EXCEEDED');
+    else takeTurn(state, group);
+  }
+}
+
+/** Returns how many jobs ready may hold: what waiting workers take at once. Without any live slot a small reserve. */
+function readyBound(state: EngineState): number {
+  const { readyQueueMaxSize } = state.config.backpressure;
+  const { live, free } = state.slots;
+  const wanted = live === 0 ? state.config.workerPool.fetchBatchSize : free;
+  return Math.min(readyQueueMaxSize, wanted);
+}
+
+/** Starts ready jobs in the order of their turns while an instance has a free slot. */
+function startReady(state: EngineState): void {
+  let taken = 0;
+  for (const job of state.ready) {
+    if (job.place === 'READY') {
+      const instance = instanceFor(state);
+      if (!instance) break;
+      start(state, job, instance);
+    }
+    taken += 1;
+  }
+  if (taken > 0) state.ready.splice(0, taken);
+}
+
+/** Returns the instance with the most free slots in proportion. The owner's own is last at equal load. */
+function instanceFor(state: EngineState): Instance | undefined {
+  let best: Instance | undefined;
+  for (const instance of state.instances.values()) {
+    if (instance.free <= 0) continue;
+    if (!best || instance.free * best.slots > best.free * instance.slots) best = instance;
+  }
+  return best;
+}
+
+function start(state: EngineState, job: Job, instance: Instance): void {
+  const { group, resource } = job;
+  const { cost } = job.body as JobBody;
+  const { seat, charge, groupStart, seatStart, freeStart } = job.turn as Turn;
+  const { line } = seat;
+  for (const scope of [group, group.tenant, state.shard]) scope.readyCost -= cost;
+  if (resource) resource.readyCost -= cost;
+  decide(state, {
+    kind: 'started',
+    group,
+    position: job.position,
+    attempt: job.attempt + 1,
+    instanceId: instance.id,
+    cost,
+    charge,
+    resource,
+    isLimited: line.resource !== undefined,
+    groupStart,
+    seatStart,
+    freeStart,
+    atUs: state.nowUs,
+  });
+  group.ready.shift();
+  state.readyJobs -= 1;
+  instance.free -= 1;
+  instance.jobs.add(job);
+  instance.outbox.push(job);
+  group.tenant.inFlight += 1;
+  countEvents(state.starts, state.nowMs, 1);
+  countEvents(group.tenant.servedWindow, state.nowMs, cost);
+}

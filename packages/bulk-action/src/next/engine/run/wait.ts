@@ -1,0 +1,65 @@
+import type { NonReadyReason } from '../../../states.js';
+import { decide } from '../changes/decide.js';
+import { refresh } from '../fair/order.js';
+import type { ChargeCorrection } from '../state/change.js';
+import type { Job } from '../state/records.js';
+import type { EngineState } from '../state/state.js';
+
+/** How a job waits again. */
+interface Waiting {
+  readonly orphans: number;
+  readonly correction?: ChargeCorrection | undefined;
+}
+
+/** Puts a job that is in flight or due to the front of its group. */
+export function requeueJob(
+  state: EngineState,
+  job: Job,
+  waiting: Waiting & { readonly attempt: number },
+): void {
+  const { group, position, retryCount, orphanCount } = job;
+  const { attempt, orphans, correction } = waiting;
+  group.head = undefined;
+  state.delayed.remove(job);
+  decide(state, {
+    kind: 'requeued',
+    group,
+    position,
+    attempt,
+    retryCount,
+    orphanCount: orphanCount + orphans,
+    correction,
+  });
+  refresh(state, group);
+}
+
+/** Makes a job wait until it is due. */
+export function delayJob(
+  state: EngineState,
+  job: Job,
+  waiting: Waiting & { readonly reason: NonReadyReason; readonly delayMs: number; readonly retries: number },
+): void {
+  const { group, position, attempt, retryCount, orphanCount } = job;
+  const { reason, delayMs, retries, orphans, correction } = waiting;
+  decide(state, {
+    kind: 'delayed',
+    group,
+    position,
+    attempt,
+    retryCount: retryCount + retries,
+    orphanCount: orphanCount + orphans,
+    correction,
+    reason,
+    dueMs: state.nowMs + Math.ceil(delayMs),
+    backoffMs: reason === 'API_THROTTLED' ? Math.ceil(delayMs) : undefined,
+  });
+  state.delayed.put(job);
+  refresh(state, group);
+}
+
+/** Brings due jobs to the front of their groups. */
+export function requeueDue(state: EngineState): void {
+  if (!state.isDispatching) return;
+  for (let job = state.delayed.peek(); job && job.dueMs <= state.nowMs; job = state.delayed.peek())
+    requeueJob(state, job, { attempt: job.attempt, orphans: 0 });
+}

@@ -1,0 +1,187 @@
+import type { GroupStatus, NonReadyReason, PriorityLevel } from '../../../states.js';
+import type { ChunkAddress, Position } from './position.js';
+import type { Group, Resource, Tenant } from './records.js';
+import type { Scope } from './scope.js';
+
+/**
+ * Everything durable changes by one of these, and by nothing else. The engine applies a change when it decides it, and writes it
+ * into the note of the next commit. A new owner applies the same changes, read from the notes, by the same function.
+ *
+ * ```
+ *   decide ──▶ change ──┬──▶ applyChange(state)          a new owner:  note ──▶ change ──▶ applyChange(state)
+ *                       └──▶ note of the next commit
+ * ```
+ * Times, charges and start tags stand in the change: an application reads no clock and no order.
+ */
+export type Change =
+  | TenantAdded
+  | GroupAdded
+  | ChunkAnnounced
+  | JobStarted
+  | JobEnded
+  | JobRequeued
+  | JobDelayed
+  | ChunkDropped
+  | GroupSealed
+  | GroupMoved
+  | Paused
+  | LimitsSet
+  | GroupSet
+  | EpochEnded;
+
+interface TenantAdded {
+  readonly kind: 'tenant';
+  readonly number: number;
+  readonly id: string;
+}
+
+/** A group as its caller defined it. */
+export interface GroupSettings {
+  readonly weight: number;
+  readonly priorityLevel: PriorityLevel;
+  readonly rps?: number | undefined;
+  readonly burst?: number | undefined;
+  readonly concurrency?: number | undefined;
+  readonly timeoutMs: number;
+  readonly deadlineMs?: number | undefined;
+  readonly notBeforeMs?: number | undefined;
+  readonly isOrdered: boolean;
+  readonly isSealable: boolean;
+}
+
+export interface GroupAdded {
+  readonly kind: 'group';
+  readonly number: number;
+  readonly id: string;
+  readonly tenant: Tenant;
+  readonly settings: GroupSettings;
+  readonly atUs: number;
+}
+
+/** Jobs are in the journal, and their group knows how many. */
+export interface ChunkAnnounced {
+  readonly kind: 'announced';
+  readonly group: Group;
+  readonly address: ChunkAddress;
+  readonly jobs: number;
+  readonly atUs: number;
+}
+
+/** An attempt of a job begins on an instance. */
+export interface JobStarted {
+  readonly kind: 'started';
+  readonly group: Group;
+  readonly position: Position;
+  readonly attempt: number;
+  readonly instanceId: string;
+  readonly cost: number;
+  readonly charge: number;
+  readonly resource: Resource | undefined;
+  /** True if its turn came in the line of that resource. */
+  readonly isLimited: boolean;
+  /** Start tags of the group, of its seat and of the tenant's free seat. */
+  readonly groupStart: number;
+  readonly seatStart: number;
+  readonly freeStart: number;
+  readonly atUs: number;
+}
+
+/** What a turn was charged too little, with `charge: 'time'`. */
+export interface ChargeCorrection {
+  readonly by: number;
+  /** The limited resource in whose line the turn was. */
+  readonly resource: Resource | undefined;
+}
+
+export type JobOutcome = 'COMPLETED' | 'FAILED' | 'CANCELLED';
+
+/** A job ends, in flight or waiting. */
+export interface JobEnded {
+  readonly kind: 'ended';
+  readonly group: Group;
+  readonly position: Position;
+  readonly outcome: JobOutcome;
+  /** Of the attempt that ended it, in milliseconds; undefined if there was none. */
+  readonly durationMs: number | undefined;
+  readonly correction: ChargeCorrection | undefined;
+  /** Of a failure. */
+  readonly code: string | undefined;
+  readonly atUs: number;
+}
+
+/** A job goes to the front of its group. */
+export interface JobRequeued {
+  readonly kind: 'requeued';
+  readonly group: Group;
+  readonly position: Position;
+  readonly attempt: number;
+  readonly retryCount: number;
+  readonly orphanCount: number;
+  readonly correction: ChargeCorrection | undefined;
+}
+
+/** A job waits outside its queue until it is due. */
+export interface JobDelayed extends Omit<JobRequeued, 'kind'> {
+  readonly kind: 'delayed';
+  readonly dueMs: number;
+  readonly reason: NonReadyReason;
+  /** Backoff of a throttled job, for the level of congestion. */
+  readonly backoffMs: number | undefined;
+}
+
+/** All jobs of a chunk have ended, and its bodies go. */
+export interface ChunkDropped {
+  readonly kind: 'dropped';
+  readonly group: Group;
+  readonly address: ChunkAddress;
+}
+
+interface GroupSealed {
+  readonly kind: 'sealed';
+  readonly group: Group;
+}
+
+/** The status of a group changes. */
+export interface GroupMoved {
+  readonly kind: 'moved';
+  readonly group: Group;
+  readonly status: GroupStatus;
+  readonly code: string | undefined;
+  readonly round: number;
+  readonly atUs: number;
+}
+
+interface Paused {
+  readonly kind: 'paused';
+  readonly scope: Scope;
+  readonly isPaused: boolean;
+}
+
+/** New limits of the shard, a resource, a tenant or a group. */
+export interface LimitsSet {
+  readonly kind: 'limits';
+  readonly scope: Scope;
+  readonly weight: number;
+  readonly rps: number | undefined;
+  readonly burst: number | undefined;
+  readonly concurrency: number | undefined;
+  /** Of a tenant. */
+  readonly minShare: number;
+  /** Stored virtual time of the order of the tenant or group. */
+  readonly virtual: number;
+  readonly atUs: number;
+}
+
+/** Settings of a group other than its limits. */
+interface GroupSet {
+  readonly kind: 'settings';
+  readonly group: Group;
+  readonly priorityLevel: PriorityLevel;
+  readonly virtual: number;
+  readonly timeoutMs: number;
+  readonly deadlineMs: number | undefined;
+}
+
+interface EpochEnded {
+  readonly kind: 'epoch';
+}

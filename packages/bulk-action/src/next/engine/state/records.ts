@@ -1,0 +1,350 @@
+import { IndexedHeap } from '@millrace/foundation';
+import type { ResourceConfig } from '../../../config-sections.js';
+import type { AttributionStamps, AttributionState, TrialState } from '../../../rules/attribution.js';
+import { newAttribution, newStamps } from '../../../rules/attribution.js';
+import { type CongestionState, newCongestion } from '../../../rules/congestion.js';
+import { type Histogram, newHistogram } from '../../../rules/histogram.js';
+import { newRateWindow, type RateWindow } from '../../../rules/rate-window.js';
+import { newVegas, type VegasState } from '../../../rules/vegas.js';
+import type { GroupStatus, NonReadyReason, PriorityLevel } from '../../../states.js';
+import { type ChunkAddress, chunkAddress, firstPosition, type Position } from './position.js';
+import { Scope } from './scope.js';
+
+/**
+ * A virtual time of start-time fair queueing: V of an order, or the finish tag F of a tenant or group. `live` includes ready
+ * jobs, `stored` only started ones: a new owner queues ready jobs again, and their turns were never stored. Counts as 0 in
+ * any other epoch.
+ */
+export interface VirtualTime {
+  live: number;
+  stored: number;
+  epoch: number;
+}
+
+/** Returns the virtual time of an order or of a member that was never served. */
+export const newTime = (): VirtualTime => ({ live: 0, stored: 0, epoch: 0 });
+
+interface Ordered {
+  start: number;
+  readonly number: number;
+  fairAt: number;
+}
+
+/** An order of tenants or groups: the least start tag is first, ties go by arrival. */
+export type FairOrder<T extends Ordered> = IndexedHeap<T, 'fairAt'>;
+
+const fairOrder = <T extends Ordered>(): FairOrder<T> =>
+  new IndexedHeap<T, 'fairAt'>('fairAt', (a, b) =>
+    a.start === b.start ? a.number < b.number : a.start < b.start,
+  );
+
+/**
+ * An order of tenants with a virtual time of its own: one for jobs that call no limited resource, and one for each limited
+ * resource. A resource's capacity is shared by weight, and tenants that wait for it delay no others.
+ */
+export class FairLine {
+  readonly resource: Resource | undefined;
+  readonly clock = newTime();
+  readonly seats: FairOrder<Seat> = fairOrder();
+
+  constructor(resource?: Resource) {
+    this.resource = resource;
+  }
+}
+
+/** A tenant in one line, with the order of those of its groups that wait there. */
+export class Seat {
+  readonly tenant: Tenant;
+  readonly line: FairLine;
+  readonly tag = newTime();
+  readonly clock = newTime();
+  readonly groups: FairOrder<Group> = fairOrder();
+  start = 0;
+  fairAt = -1;
+
+  constructor(tenant: Tenant, line: FairLine) {
+    this.tenant = tenant;
+    this.line = line;
+  }
+
+  get number(): number {
+    return this.tenant.number;
+  }
+}
+
+/** A service that processors call: its configured limits, and those learnt from its refusals. */
+export class Resource extends Scope {
+  readonly name: string;
+  readonly settings: ResourceConfig;
+  readonly line: FairLine = new FairLine(this);
+  readonly congestion: CongestionState = newCongestion();
+  readonly attribution: AttributionState = newAttribution();
+  /** Only with `adaptiveConcurrency`. */
+  readonly vegas: VegasState | undefined;
+  learntRps: number | undefined;
+  frozenUntilMs = 0;
+  /** True if anything limits its jobs now. */
+  isLimited = false;
+  starts = 0;
+  throttles = 0;
+  /** Refusals of calls that began after the last cut of the rate. */
+  evidence = 0;
+  /** How often refusals of some groups turned out to concern all: groups slowed before are free again. */
+  flips = 0;
+
+  constructor(number: number, name: string, settings: ResourceConfig) {
+    super(number);
+    this.name = name;
+    this.settings = settings;
+    this.vegas = settings.adaptiveConcurrency ? newVegas() : undefined;
+  }
+}
+
+/** The unit of fairness between customers. */
+export class Tenant extends Scope {
+  readonly id: string;
+  readonly free: Seat;
+  readonly seats = new Map<Resource, Seat>();
+  /** Part of the live slots that it may always have, 0 to 1. */
+  minShare = 0;
+  /** True once its weight or limits were set: it then outlives its groups. */
+  isConfigured = false;
+  /** Groups that have not ended, and their jobs that wait and run. */
+  openGroups = 0;
+  pending = 0;
+  inFlight = 0;
+  /** Cost of all starts. */
+  served = 0;
+  /** Group that had no token of the tenant's rate for its first job, while the tenant is parked. */
+  parkedFor: Group | undefined;
+  readonly servedWindow: RateWindow = newRateWindow();
+
+  constructor(number: number, id: string, line: FairLine) {
+    super(number);
+    this.id = id;
+    this.free = new Seat(this, line);
+  }
+
+  /** Returns its seat in the line of a limited resource. */
+  seatAt(resource: Resource): Seat {
+    let seat = this.seats.get(resource);
+    if (!seat) {
+      seat = new Seat(this, resource.line);
+      this.seats.set(resource, seat);
+    }
+    return seat;
+  }
+}
+
+/** A group that one service slows alone. */
+export interface Slowness {
+  readonly resource: Resource;
+  /** `resource.flips` when it began. */
+  readonly flips: number;
+  readonly congestion: CongestionState;
+  rps: number | undefined;
+  frozenUntilMs: number;
+  tatUs: number;
+}
+
+/** The jobs of one priority in a group. */
+export class Queue {
+  readonly priority: number;
+  /** The first position that was neither started nor ended in turn. */
+  next: Position;
+  /** The first position that was not announced. */
+  tail: Position;
+  /** Chunks announced after `next` had passed them: they come first. */
+  readonly late: ChunkAddress[] = [];
+  /** The next position to become ready. */
+  cursor: Position;
+  /** Loaded chunks from the cursor on, in order. */
+  readonly loaded: Chunk[] = [];
+  /** True while it waits for its next chunks. */
+  isAsked = false;
+
+  constructor(priority: number) {
+    this.priority = priority;
+    const start = firstPosition(chunkAddress(priority, 0));
+    this.next = start;
+    this.tail = start;
+    this.cursor = start;
+  }
+}
+
+/** Up to 64 jobs as they were submitted. */
+export interface Chunk {
+  readonly address: ChunkAddress;
+  /** Raw lines. The job's own are cut from them when it becomes the head. */
+  readonly lines: readonly string[];
+  readonly types: readonly string[];
+  /** Time of the submit. */
+  readonly createdMs: number;
+  /** Not before this time. */
+  readonly dueMs: number | undefined;
+}
+
+/** Ends of the jobs of a chunk of which others have not ended: two bits a job. */
+export interface ChunkOutcomes {
+  ended: number;
+  readonly bits: Uint8Array;
+}
+
+/** One bulk action. */
+export class Group extends Scope {
+  /** The stored id, `tenant/id`. */
+  readonly id: string;
+  readonly tenant: Tenant;
+  readonly createdMs: number;
+  priorityLevel: PriorityLevel = 'normal';
+  /** True for a group that must be sealed to end; an open group ends when its jobs have been done for a while. */
+  isSealable = false;
+  isSealed = false;
+  isOrdered = false;
+  timeoutMs = 0;
+  deadlineMs: number | undefined;
+  notBeforeMs: number | undefined;
+  status: GroupStatus = 'CREATED';
+  code: string | undefined;
+  round = 1;
+  startedMs: number | undefined;
+  endedMs: number | undefined;
+  progressMs: number;
+  /** Counters of this round. */
+  registered = 0;
+  success = 0;
+  failed = 0;
+  cancelled = 0;
+  throttled = 0;
+  rateDenied = 0;
+  lastBackoffMs = 0;
+  readonly durations: Histogram = newHistogram();
+  /** Failed jobs by code; undefined before the first failure. */
+  codes: Map<string, number> | undefined;
+  /** Its tag among jobs that call no limited resource, and that in the line of the limited resource where it stood last. */
+  readonly tag = newTime();
+  away: { readonly resource: Resource; readonly tag: VirtualTime } | undefined;
+  readonly queues: (Queue | undefined)[] = [];
+  readonly inFlight = new Map<Position, Job>();
+  /** Jobs that take the group's next turns: due retries, orphans, jobs given back. */
+  readonly front: Job[] = [];
+  readonly delayed = new Map<Position, Job>();
+  readonly outcomes = new Map<ChunkAddress, ChunkOutcomes>();
+  /** Jobs cancelled before their turn. */
+  readonly skipped = new Set<Position>();
+  /** Ready jobs, in the order of their turns. */
+  readonly ready: Job[] = [];
+  /** Loaded chunks with jobs that have not ended. */
+  readonly chunks = new Map<ChunkAddress, Chunk>();
+  /** The job that has its next turn; undefined while there is none, or while its chunk is not loaded. */
+  head: Job | undefined;
+  seat: Seat | undefined;
+  start = 0;
+  fairAt = -1;
+  watchMs = 0;
+  watchAt = -1;
+  /** Mean duration of its attempts, for the charge by time. */
+  estimateMs: number | undefined;
+  slow: Slowness | undefined;
+  readonly stamps: AttributionStamps = newStamps();
+  trial: TrialState | undefined;
+  readonly settledWindow: RateWindow = newRateWindow();
+
+  constructor(number: number, id: string, tenant: Tenant, createdMs: number) {
+    super(number);
+    this.id = id;
+    this.tenant = tenant;
+    this.createdMs = createdMs;
+    this.progressMs = createdMs;
+  }
+
+  /** Returns the queue of a priority; makes it if it is new. */
+  queueOf(priority: number): Queue {
+    this.queues[priority] ??= new Queue(priority);
+    return this.queues[priority];
+  }
+
+  /** Jobs of this round that have ended. */
+  get done(): number {
+    return this.success + this.failed + this.cancelled;
+  }
+}
+
+/** What a job was charged at its turn. */
+export interface Turn {
+  readonly seat: Seat;
+  readonly charge: number;
+  /** Start tags of the group, the seat and the tenant's free seat. */
+  readonly groupStart: number;
+  readonly seatStart: number;
+  readonly freeStart: number;
+}
+
+/** A process that runs jobs. */
+export class Instance {
+  readonly id: string;
+  slots: number;
+  free: number;
+  types: ReadonlySet<string>;
+  readonly jobs = new Set<Job>();
+  /** Jobs to deliver with the next commit. */
+  outbox: Job[] = [];
+
+  constructor(id: string, slots: number, types: ReadonlySet<string>) {
+    this.id = id;
+    this.slots = slots;
+    this.free = slots;
+    this.types = types;
+  }
+}
+
+/** A job whose turn has come, or that waits outside its queue. Jobs in a queue are positions only. */
+export class Job {
+  readonly group: Group;
+  readonly position: Position;
+  place: 'FRONT' | 'READY' | 'IN_FLIGHT' | 'DELAYED' = 'FRONT';
+  /** Number of the last attempt, from 1. */
+  attempt = 0;
+  retryCount = 0;
+  orphanCount = 0;
+  /** From its chunk. Undefined while that is not loaded. */
+  body: JobBody | undefined;
+  /** From its turn to its end. */
+  turn: Turn | undefined;
+  /** True if it became ready from the front of its group. */
+  isFromFront = false;
+  /** Resource that it calls. */
+  resource: Resource | undefined;
+  instanceId = '';
+  startedMs = 0;
+  dueMs = 0;
+  reason: NonReadyReason = 'SCHEDULED';
+  delayAt = -1;
+
+  constructor(group: Group, position: Position) {
+    this.group = group;
+    this.position = position;
+  }
+}
+
+/** A job as it was submitted. */
+export interface JobBody {
+  /** Empty for a made id. */
+  readonly id: string;
+  readonly type: string;
+  readonly cost: number;
+  /** Charge by a function of the user; undefined for the cost. */
+  readonly charge: number | undefined;
+  readonly deadlineMs: number | undefined;
+  readonly traceparent: string | undefined;
+  /** JSON. */
+  readonly payload: string;
+}
+
+/** An order of delayed jobs by due time. */
+export const delayedJobs = (): IndexedHeap<Job, 'delayAt'> =>
+  new IndexedHeap<Job, 'delayAt'>('delayAt', (a, b) =>
+    a.dueMs === b.dueMs
+      ? (a.group.number - b.group.number || a.position - b.position) < 0
+      : a.dueMs < b.dueMs,
+  );

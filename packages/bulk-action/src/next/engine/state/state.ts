@@ -1,0 +1,130 @@
+import { IndexedHeap, LinkedList } from '@millrace/foundation';
+import type { ResolvedBulkActionConfig } from '../../../options.js';
+import { newRateWindow, type RateWindow } from '../../../rules/rate-window.js';
+import type { Change } from './change.js';
+import type { ChunkAddress } from './position.js';
+import {
+  delayedJobs,
+  FairLine,
+  Group,
+  type Instance,
+  type Job,
+  type Queue,
+  Resource,
+  Tenant,
+} from './records.js';
+import { type Recorded, Scope } from './scope.js';
+
+/** What all tenants of a shard share: the global rate, the fair order of tenants, and the numbers of records. */
+export class Shard extends Scope {
+  readonly free = new FairLine();
+  /** One higher after each time that nothing waited and nothing ran: older tags count as 0. */
+  epoch = 1;
+  nextNumber = 1;
+}
+
+/** Chunks to load: the next ones of a queue, or one by its address. */
+export type Want =
+  | { readonly group: Group; readonly queue: Queue; readonly after: ChunkAddress; readonly chunks: number }
+  | { readonly group: Group; readonly queue: undefined; readonly address: ChunkAddress };
+
+/** Everything that an engine knows. */
+export class EngineState {
+  readonly config: ResolvedBulkActionConfig;
+  /** The store's time, as far as the owner knows it. Never goes back. */
+  nowUs = 0;
+  /** The last commit that was made. */
+  seq = 0;
+  /** Changes since then. */
+  changes: Change[] = [];
+  readonly shard = new Shard(0);
+  readonly tenants = new Map<string, Tenant>();
+  readonly groups = new Map<string, Group>();
+  readonly resources = new Map<string, Resource>();
+  readonly byNumber = new Map<number, Recorded>();
+  /** Records with changes that their stored form lacks, the longest dirty first. */
+  readonly dirty = new LinkedList<Recorded>();
+  /** Changes of all commits. */
+  changesMade = 0;
+  /** Resources with a line of their own. */
+  readonly limited = new Set<Resource>();
+  /** Resource of each processor type that calls one. */
+  readonly resourceOfType = new Map<string, Resource>();
+  readonly instances = new Map<string, Instance>();
+  /** Ready jobs in the order of their turns. A job that has left is skipped. */
+  ready: Job[] = [];
+  readyJobs = 0;
+  /** Scopes that wait for a token, by the time of it. */
+  readonly parked = new IndexedHeap<Scope, 'parkedAt'>('parkedAt', (a, b) =>
+    a.parkedUntilUs === b.parkedUntilUs ? a.number < b.number : a.parkedUntilUs < b.parkedUntilUs,
+  );
+  readonly delayed = delayedJobs();
+  readonly watched = new IndexedHeap<Group, 'watchAt'>('watchAt', (a, b) =>
+    a.watchMs === b.watchMs ? a.number < b.number : a.watchMs < b.watchMs,
+  );
+  /** Chunks whose bodies the next commit drops. */
+  drops: { readonly group: Group; readonly address: ChunkAddress }[] = [];
+  /** Chunks that the next commit asks for. */
+  wants: Want[] = [];
+  readonly starts: RateWindow = newRateWindow();
+  /** Mean duration of all attempts, for the charge by time. */
+  estimateMs = 1;
+  isFetching = true;
+  isDispatching = true;
+
+  constructor(config: ResolvedBulkActionConfig) {
+    this.config = config;
+    this.byNumber.set(0, this.shard);
+    const { globalRps: rps, burst } = config.backpressure;
+    this.shard.setRate({ rps, burst }, 0, config.limits.costMax);
+    for (const [name, settings] of Object.entries(config.resources)) this.resourceNamed(name, settings);
+  }
+
+  get nowMs(): number {
+    return Math.floor(this.nowUs / 1000);
+  }
+
+  /** Returns the resource of this name; makes it if it is new. Resources have negative numbers, in the order of their names. */
+  resourceNamed(name: string, settings = this.config.resources[name] ?? {}): Resource {
+    let resource = this.resources.get(name);
+    if (!resource) {
+      resource = new Resource(-1 - this.resources.size, name, settings);
+      resource.setRate(settings, this.nowUs, this.config.limits.costMax);
+      this.resources.set(name, resource);
+      this.byNumber.set(resource.number, resource);
+    }
+    return resource;
+  }
+
+  /** Adds a tenant under a number. */
+  addTenant(number: number, id: string): Tenant {
+    const tenant = new Tenant(number, id, this.shard.free);
+    this.tenants.set(id, tenant);
+    this.#register(tenant);
+    return tenant;
+  }
+
+  /** Adds a group under a number. */
+  addGroup(number: number, id: string, tenant: Tenant, createdMs: number): Group {
+    const group = new Group(number, id, tenant, createdMs);
+    this.groups.set(id, group);
+    this.#register(group);
+    return group;
+  }
+
+  #register(record: Recorded): void {
+    this.byNumber.set(record.number, record);
+    this.shard.nextNumber = Math.max(this.shard.nextNumber, record.number + 1);
+  }
+
+  /** Worker slots of all live instances, and those that wait for a job. */
+  get slots(): { readonly live: number; readonly free: number } {
+    let live = 0;
+    let free = 0;
+    for (const instance of this.instances.values()) {
+      live += instance.slots;
+      free += Math.max(0, instance.free);
+    }
+    return { live, free };
+  }
+}
