@@ -3,5 +3,7 @@
  *
  * @packageDocumentation
  */
-export { type Commit, type Delivery, Engine, type InboxEntry, type Loaded } from './engine/engine.js';
+export { type Commit, type Delivery, Engine, type InboxEntry } from './engine/engine.js';
+export type { Loaded } from './engine/restore.js';
 export type { AttemptOutcome, Settlement } from './engine/run/settle.js';
+export { resolveEngineConfig } from './engine/state/config.js';

@@ -1,50 +1,29 @@
 import type { Rng } from '@millrace/foundation';
-import type { ResolvedBulkActionConfig } from '../../options.js';
-import { hasEnded } from '../../states.js';
-import { applyChange } from './changes/apply-change.js';
 import { decide } from './changes/decide.js';
 import { refresh } from './fair/order.js';
 import { ByteWriter } from './format/bytes.js';
 import { decodeChunk } from './format/chunk.js';
-import { encodeNote, readNote } from './format/note.js';
-import { packRecord, type StoredRecord, unpackRecords } from './format/record.js';
-import { completeIfDone, cutRound, dropIfDone } from './run/end.js';
-import { orphanJobs, type Settlement, settle } from './run/settle.js';
+import { encodeNote } from './format/note.js';
+import { packRecord, type StoredRecord } from './format/record.js';
+import { type Command, receiveCommand } from './groups/commands.js';
+import { receiveSubmit, type Submit } from './groups/submit.js';
+import { type Loaded, restoreState } from './restore.js';
+import { dropIfDone } from './run/end.js';
+import { type InstanceSeen, orphanJobs, seeInstance } from './run/instances.js';
+import { type Settlement, settle } from './run/settle.js';
 import { startJobs } from './run/start.js';
 import { requeueDue } from './run/wait.js';
-import type { GroupSettings } from './state/change.js';
+import type { EngineConfig } from './state/config.js';
 import type { ChunkAddress, Position } from './state/position.js';
-import { type Group, Instance, type Job, type JobBody, type Tenant } from './state/records.js';
+import type { Job, JobBody } from './state/records.js';
 import { EngineState, type Want } from './state/state.js';
-
-/** What the store knows when an owner opens the shard. */
-export interface Loaded {
-  readonly seq: number;
-  readonly records: readonly StoredRecord[];
-  /** Notes newer than the oldest record, in order. */
-  readonly notes: readonly Uint8Array[];
-}
 
 /** One entry of the inbox. */
 export type InboxEntry =
-  | {
-      readonly kind: 'submit';
-      readonly groupId: string;
-      readonly tenantId: string;
-      /** How the group was defined; of a known group it is ignored. */
-      readonly settings: GroupSettings;
-      readonly chunks: readonly { readonly address: ChunkAddress; readonly jobs: number }[];
-      readonly isSealed: boolean;
-    }
+  | Submit
+  | Command
   | { readonly kind: 'settled'; readonly instanceId: string; readonly settlements: readonly Settlement[] }
-  | { readonly kind: 'cancel'; readonly groupId: string }
-  | { readonly kind: 'pause'; readonly groupId: string; readonly isPaused: boolean }
-  | {
-      readonly kind: 'instance';
-      readonly id: string;
-      readonly slots: number;
-      readonly types: readonly string[];
-    };
+  | InstanceSeen;
 
 /** A job that an instance has to run once the commit is answered. */
 export interface Delivery {
@@ -89,21 +68,15 @@ export class Engine {
   /** Records, cut and drops as of the last commit: they go with the next one. */
   #before: Pick<Commit, 'records' | 'cutSeq' | 'drops'> = { records: [], cutSeq: 1, drops: [] };
 
-  constructor(config: ResolvedBulkActionConfig, rng: Rng) {
+  constructor(config: EngineConfig, rng: Rng) {
     this.state = new EngineState(config);
     this.#rng = rng;
   }
 
   /** Rebuilds the state from what is stored. @throws FormatError if a record or note is damaged. */
   open(loaded: Loaded, nowUs: number): void {
-    const { state } = this;
     this.#moveTo(nowUs);
-    unpackRecords(state, loaded.records);
-    for (const note of loaded.notes)
-      readNote(note, state, (change, head) => applyChange(state, change, head));
-    state.seq = loaded.seq;
-    for (const group of state.groups.values()) restore(state, group);
-    for (const group of state.groups.values()) refresh(state, group);
+    restoreState(this.state, loaded);
   }
 
   /** Takes in what others did, in the order of the inbox. */
@@ -115,72 +88,18 @@ export class Engine {
   #receive(entry: InboxEntry): void {
     const { state } = this;
     switch (entry.kind) {
+      case 'submit':
+        receiveSubmit(state, entry);
+        return;
       case 'settled':
         for (const settlement of entry.settlements) settle(state, entry.instanceId, settlement);
         return;
-      case 'instance': {
-        const known = state.instances.get(entry.id);
-        if (known) {
-          known.free += entry.slots - known.slots;
-          known.slots = entry.slots;
-          known.types = new Set(entry.types);
-        } else this.#addInstance(entry.id, entry.slots, entry.types);
+      case 'instance':
+        seeInstance(state, entry);
         return;
-      }
-      case 'cancel': {
-        const group = state.groups.get(entry.groupId);
-        if (group && !hasEnded(group.status)) cutRound(state, group, 'CANCELLED', 'CANCELLED');
-        return;
-      }
-      case 'pause': {
-        const group = state.groups.get(entry.groupId);
-        if (!group || hasEnded(group.status) || group.isPaused === entry.isPaused) return;
-        decide(state, { kind: 'paused', scope: group, isPaused: entry.isPaused });
-        refresh(state, group);
-        return;
-      }
-      case 'submit':
-        this.#submitted(entry);
+      default:
+        receiveCommand(state, entry);
     }
-  }
-
-  #submitted(entry: Extract<InboxEntry, { kind: 'submit' }>): void {
-    const { state } = this;
-    const group = this.#groupOf(entry);
-    for (const { address, jobs } of entry.chunks)
-      decide(state, { kind: 'announced', group, address, jobs, atUs: state.nowUs });
-    if (entry.isSealed && !group.isSealed) {
-      decide(state, { kind: 'sealed', group });
-      completeIfDone(state, group);
-    }
-    refresh(state, group);
-  }
-
-  #groupOf({ groupId, tenantId, settings }: Extract<InboxEntry, { kind: 'submit' }>): Group {
-    const { state } = this;
-    const known = state.groups.get(groupId);
-    if (known) return known;
-    const tenant = state.tenants.get(tenantId) ?? this.#addTenant(tenantId);
-    const number = state.shard.nextNumber;
-    decide(state, { kind: 'group', number, id: groupId, tenant, settings, atUs: state.nowUs });
-    return state.groups.get(groupId) as Group;
-  }
-
-  #addTenant(id: string): Tenant {
-    decide(this.state, { kind: 'tenant', number: this.state.shard.nextNumber, id });
-    return this.state.tenants.get(id) as Tenant;
-  }
-
-  #addInstance(id: string, slots: number, types: readonly string[]): void {
-    const { state } = this;
-    const instance = new Instance(id, slots, new Set(types));
-    state.instances.set(id, instance);
-    for (const group of state.groups.values())
-      for (const job of group.inFlight.values())
-        if (job.instanceId === id) {
-          instance.jobs.add(job);
-          instance.free -= 1;
-        }
   }
 
   /** Settles an attempt of the owner's own. Returns whether it counted. */
@@ -192,11 +111,7 @@ export class Engine {
   /** Instances have died: what they ran is queued again. */
   buried(instanceIds: readonly string[], nowUs: number): void {
     this.#moveTo(nowUs);
-    for (const id of instanceIds) {
-      const instance = this.state.instances.get(id);
-      if (!instance) this.#addInstance(id, 0, []);
-      orphanJobs(this.state, this.state.instances.get(id) as Instance, () => this.#rng.next());
-    }
+    for (const id of instanceIds) orphanJobs(this.state, id, () => this.#rng.next());
   }
 
   /** Takes in chunks that a commit wanted, in the order of its wants. */
@@ -272,22 +187,6 @@ export class Engine {
   #moveTo(nowUs: number): void {
     this.state.nowUs = Math.max(this.state.nowUs, nowUs);
   }
-}
-
-/** Derives what is not stored of a group. */
-function restore(state: EngineState, group: Group): void {
-  if (!hasEnded(group.status)) group.tenant.openGroups += 1;
-  for (const queue of group.queues) if (queue) queue.cursor = queue.next;
-  for (const job of group.delayed.values()) state.delayed.put(job);
-  for (const job of group.inFlight.values()) {
-    for (const scope of [group, group.tenant, state.shard]) scope.held += 1;
-    if (job.resource) job.resource.held += 1;
-    group.tenant.inFlight += 1;
-  }
-  group.tag.live = group.tag.stored;
-  for (const seat of [group.tenant.free, ...group.tenant.seats.values()])
-    for (const time of [seat.tag, seat.clock, seat.line.clock]) time.live = time.stored;
-  if (group.away) group.away.tag.live = group.away.tag.stored;
 }
 
 function dropsOf(state: EngineState): Commit['drops'] {

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { Engine } from '../../../src/next/engine/engine.js';
 import { ByteWriter } from '../../../src/next/engine/format/bytes.js';
 import { packRecord } from '../../../src/next/engine/format/record.js';
+import { resolveEngineConfig } from '../../../src/next/engine/state/config.js';
 import type { EngineState } from '../../../src/next/engine/state/state.js';
-import { resolveBulkActionConfig } from '../../../src/options.js';
 import { newJob, StoreModel } from './store.js';
 
 /** Everything durable, as it would be stored. */
@@ -17,7 +17,7 @@ function image(state: EngineState): Map<string, string> {
 
 it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine that was, seed %i', (seed) => {
   const rng = seededRng(seed);
-  const config = resolveBulkActionConfig({ backpressure: { globalRps: 0 } });
+  const config = resolveEngineConfig({ backpressure: { globalRps: 0 } });
   const store = new StoreModel();
   let nowUs = 1_000_000_000;
   const engine = new Engine(config, rng.fork('engine'));
@@ -43,10 +43,10 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
       );
     }
     if (rng.chance(0.02))
-      store.inbox.push({ kind: 'pause', groupId, isPaused: step < 1_500 && rng.chance(0.5) });
+      store.inbox.push({ kind: 'pause-group', groupId, isPaused: step < 1_500 && rng.chance(0.5) });
     if (step === 1_500)
       for (const id of engine.state.groups.keys())
-        store.inbox.push({ kind: 'pause', groupId: id, isPaused: false });
+        store.inbox.push({ kind: 'pause-group', groupId: id, isPaused: false });
     engine.receive(store.inbox.splice(0), nowUs);
     for (let left = rng.integer(0, 4); left > 0 && running.length > 0; left--) {
       const [{ instance, ...job } = running[0] as (typeof running)[number]] = running.splice(

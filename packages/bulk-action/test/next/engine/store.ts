@@ -1,6 +1,7 @@
-import type { Commit, Engine, InboxEntry, Loaded } from '../../../src/next/engine/engine.js';
+import type { Commit, Engine, InboxEntry } from '../../../src/next/engine/engine.js';
 import { encodeChunk, type NewJob } from '../../../src/next/engine/format/chunk.js';
 import type { StoredRecord } from '../../../src/next/engine/format/record.js';
+import type { Loaded } from '../../../src/next/engine/restore.js';
 import type { GroupSettings } from '../../../src/next/engine/state/change.js';
 import { CHUNK_JOBS_MAX, chunkAddress, DEFAULT_QUEUE } from '../../../src/next/engine/state/position.js';
 

@@ -3,7 +3,8 @@ import { Group, Job, newTime, Resource, type Seat, Tenant, type VirtualTime } fr
 import type { Rate, Recorded, Scope } from '../state/scope.js';
 import type { EngineState, Shard } from '../state/state.js';
 import { ByteReader, type ByteWriter, FormatError } from './bytes.js';
-import { pick, readSettings, writeSettings } from './note.js';
+import { readSettings, writeSettings } from './group-changes.js';
+import { pick } from './note-stream.js';
 
 const RECORD_VERSION = 1;
 const KINDS = ['shard', 'resource', 'tenant', 'group'] as const;

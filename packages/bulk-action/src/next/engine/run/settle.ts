@@ -1,10 +1,9 @@
-import { orphanBackoffMs } from '../../../rules/backoff.js';
 import { countEvents } from '../../../rules/rate-window.js';
 import type { NonReadyReason } from '../../../states.js';
 import { refresh, refreshTenant } from '../fair/order.js';
 import type { ChargeCorrection } from '../state/change.js';
 import type { Position } from '../state/position.js';
-import type { Instance, Job } from '../state/records.js';
+import type { Job } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { endJob } from './end.js';
 import { delayJob, requeueJob } from './wait.js';
@@ -82,7 +81,7 @@ function freeLate(state: EngineState, instanceId: string, { groupId, position, a
 }
 
 /** A job leaves its slot, and what it held of caps is free. */
-function release(state: EngineState, job: Job): void {
+export function release(state: EngineState, job: Job): void {
   const { group, resource } = job;
   const instance = state.instances.get(job.instanceId);
   if (instance?.jobs.delete(job)) instance.free += 1;
@@ -105,27 +104,3 @@ function correctionOf(state: EngineState, job: Job, durationMs: number): ChargeC
 }
 
 const mean = (before: number, newest: number): number => before + ESTIMATE_SHARE * (newest - before);
-
-/** An instance has died: what it ran is queued again. From its second orphaning on a job waits first. */
-export function orphanJobs(state: EngineState, instance: Instance, random: () => number): void {
-  state.instances.delete(instance.id);
-  for (const job of instance.jobs) {
-    release(state, job);
-    if (job.group.inFlight.get(job.position) === job) orphanJob(state, job, random);
-    else refresh(state, job.group);
-  }
-}
-
-function orphanJob(state: EngineState, job: Job, random: () => number): void {
-  const { maxOrphanCount } = state.config.reliableQueue;
-  if (job.orphanCount >= maxOrphanCount) {
-    endJob(state, job, 'FAILED', { durationMs: 0, code: 'ORPHANED' });
-    return;
-  }
-  if (job.orphanCount === 0) {
-    requeueJob(state, job, { attempt: job.attempt, orphans: 1 });
-    return;
-  }
-  const delayMs = orphanBackoffMs(job.orphanCount + 1, state.config.backpressure, random());
-  delayJob(state, job, { reason: 'ORPHANED', delayMs, retries: 0, orphans: 1 });
-}

@@ -29,7 +29,7 @@ export type Change =
   | GroupSet
   | EpochEnded;
 
-interface TenantAdded {
+export interface TenantAdded {
   readonly kind: 'tenant';
   readonly number: number;
   readonly id: string;
@@ -136,7 +136,7 @@ export interface ChunkDropped {
   readonly address: ChunkAddress;
 }
 
-interface GroupSealed {
+export interface GroupSealed {
   readonly kind: 'sealed';
   readonly group: Group;
 }
@@ -151,7 +151,7 @@ export interface GroupMoved {
   readonly atUs: number;
 }
 
-interface Paused {
+export interface Paused {
   readonly kind: 'paused';
   readonly scope: Scope;
   readonly isPaused: boolean;
@@ -173,7 +173,7 @@ export interface LimitsSet {
 }
 
 /** Settings of a group other than its limits. */
-interface GroupSet {
+export interface GroupSet {
   readonly kind: 'settings';
   readonly group: Group;
   readonly priorityLevel: PriorityLevel;
@@ -182,6 +182,6 @@ interface GroupSet {
   readonly deadlineMs: number | undefined;
 }
 
-interface EpochEnded {
+export interface EpochEnded {
   readonly kind: 'epoch';
 }

@@ -1,7 +1,7 @@
 import { IndexedHeap, LinkedList } from '@millrace/foundation';
-import type { ResolvedBulkActionConfig } from '../../../options.js';
 import { newRateWindow, type RateWindow } from '../../../rules/rate-window.js';
 import type { Change } from './change.js';
+import type { EngineConfig } from './config.js';
 import type { ChunkAddress } from './position.js';
 import {
   delayedJobs,
@@ -30,7 +30,7 @@ export type Want =
 
 /** Everything that an engine knows. */
 export class EngineState {
-  readonly config: ResolvedBulkActionConfig;
+  readonly config: EngineConfig;
   /** The store's time, as far as the owner knows it. Never goes back. */
   nowUs = 0;
   /** The last commit that was made. */
@@ -72,7 +72,7 @@ export class EngineState {
   isFetching = true;
   isDispatching = true;
 
-  constructor(config: ResolvedBulkActionConfig) {
+  constructor(config: EngineConfig) {
     this.config = config;
     this.byNumber.set(0, this.shard);
     const { globalRps: rps, burst } = config.backpressure;

@@ -1,0 +1,134 @@
+import { NonReadyReason } from '../../../states.js';
+import type {
+  ChunkAnnounced,
+  ChunkDropped,
+  JobDelayed,
+  JobEnded,
+  JobRequeued,
+  JobStarted,
+} from '../state/change.js';
+import { type ChangeCodec, type NoteReader, type NoteWriter, pick } from './note-stream.js';
+
+const REASONS = Object.values(NonReadyReason);
+const OUTCOMES = ['COMPLETED', 'FAILED', 'CANCELLED'] as const;
+
+const HAS_CHARGE = 1;
+const IS_LIMITED = 2;
+
+/** Most bytes of a note are starts and ends. A start takes about 16 bytes, an end about 9. */
+const started: ChangeCodec<JobStarted> = {
+  write(out, change) {
+    const { bytes } = out;
+    const { cost, charge, isLimited } = change;
+    out.group(change.group);
+    bytes.count(change.position);
+    bytes.count(change.attempt);
+    out.instance(change.instanceId);
+    bytes.count(cost);
+    bytes.byte((charge === cost ? 0 : HAS_CHARGE) + (isLimited ? IS_LIMITED : 0));
+    if (charge !== cost) bytes.number(charge);
+    out.resource(change.resource);
+    bytes.tag(change.groupStart);
+    bytes.tag(change.seatStart);
+    if (isLimited) bytes.tag(change.freeStart);
+    out.time(change.atUs);
+  },
+  read(from) {
+    const { bytes } = from;
+    const group = from.group();
+    const position = bytes.count();
+    const attempt = bytes.count();
+    const instanceId = from.instance();
+    const cost = bytes.count();
+    const flags = bytes.byte();
+    const charge = flags & HAS_CHARGE ? bytes.number() : cost;
+    const resource = from.resource();
+    const isLimited = (flags & IS_LIMITED) > 0;
+    const groupStart = bytes.tag();
+    const seatStart = bytes.tag();
+    const freeStart = isLimited ? bytes.tag() : seatStart;
+    const tags = { isLimited, groupStart, seatStart, freeStart };
+    return { group, position, attempt, instanceId, cost, charge, resource, ...tags, atUs: from.time() };
+  },
+};
+
+const ended: ChangeCodec<JobEnded> = {
+  write(out, change) {
+    out.group(change.group);
+    out.bytes.count(change.position);
+    out.bytes.byte(OUTCOMES.indexOf(change.outcome));
+    out.bytes.optional(change.durationMs);
+    if (change.outcome === 'FAILED') out.bytes.text(change.code ?? '');
+    out.correction(change.correction);
+    out.time(change.atUs);
+  },
+  read(from) {
+    const group = from.group();
+    const position = from.bytes.count();
+    const outcome = pick(OUTCOMES, from.bytes.byte());
+    const durationMs = from.bytes.optional();
+    const code = outcome === 'FAILED' ? from.bytes.text() : undefined;
+    return { group, position, outcome, durationMs, code, correction: from.correction(), atUs: from.time() };
+  },
+};
+
+function writeWaiting(out: NoteWriter, change: JobRequeued | JobDelayed): void {
+  out.group(change.group);
+  out.bytes.count(change.position);
+  out.bytes.count(change.attempt);
+  out.bytes.count(change.retryCount);
+  out.bytes.count(change.orphanCount);
+  out.correction(change.correction);
+}
+
+const readWaiting = (from: NoteReader): Omit<JobRequeued, 'kind'> => ({
+  group: from.group(),
+  position: from.bytes.count(),
+  attempt: from.bytes.count(),
+  retryCount: from.bytes.count(),
+  orphanCount: from.bytes.count(),
+  correction: from.correction(),
+});
+
+const requeued: ChangeCodec<JobRequeued> = { write: writeWaiting, read: readWaiting };
+
+const delayed: ChangeCodec<JobDelayed> = {
+  write(out, change) {
+    writeWaiting(out, change);
+    out.bytes.count(change.dueMs);
+    out.bytes.byte(REASONS.indexOf(change.reason));
+    out.bytes.optional(change.backoffMs);
+  },
+  read: (from) => ({
+    ...readWaiting(from),
+    dueMs: from.bytes.count(),
+    reason: pick(REASONS, from.bytes.byte()),
+    backoffMs: from.bytes.optional(),
+  }),
+};
+
+const announced: ChangeCodec<ChunkAnnounced> = {
+  write(out, change) {
+    out.group(change.group);
+    out.bytes.count(change.address);
+    out.bytes.count(change.jobs);
+    out.time(change.atUs);
+  },
+  read: (from) => ({
+    group: from.group(),
+    address: from.bytes.count(),
+    jobs: from.bytes.count(),
+    atUs: from.time(),
+  }),
+};
+
+const dropped: ChangeCodec<ChunkDropped> = {
+  write(out, { group, address }) {
+    out.group(group);
+    out.bytes.count(address);
+  },
+  read: (from) => ({ group: from.group(), address: from.bytes.count() }),
+};
+
+/** Changes of jobs and their chunks. */
+export const JOB_CHANGES = { started, ended, requeued, delayed, announced, dropped };

@@ -1,0 +1,25 @@
+import { hasEnded } from '../../../states.js';
+import { decide } from '../changes/decide.js';
+import { refresh } from '../fair/order.js';
+import { cutRound } from '../run/end.js';
+import type { EngineState } from '../state/state.js';
+
+/** What somebody asks the owner to change. */
+export type Command =
+  | { readonly kind: 'cancel-group'; readonly groupId: string }
+  | { readonly kind: 'pause-group'; readonly groupId: string; readonly isPaused: boolean };
+
+/** Carries out a command. One that names nothing, or something that has ended, changes nothing. */
+export function receiveCommand(state: EngineState, command: Command): void {
+  const group = state.groups.get(command.groupId);
+  if (!group || hasEnded(group.status)) return;
+  switch (command.kind) {
+    case 'cancel-group':
+      cutRound(state, group, 'CANCELLED', 'CANCELLED');
+      return;
+    case 'pause-group':
+      if (group.isPaused === command.isPaused) return;
+      decide(state, { kind: 'paused', scope: group, isPaused: command.isPaused });
+      refresh(state, group);
+  }
+}

@@ -1,0 +1,40 @@
+import { hasEnded } from '../../states.js';
+import { applyChange } from './changes/apply-change.js';
+import { refresh } from './fair/order.js';
+import { readNote } from './format/note.js';
+import { type StoredRecord, unpackRecords } from './format/record.js';
+import type { Group } from './state/records.js';
+import type { EngineState } from './state/state.js';
+
+/** What the store knows when an owner opens the shard. */
+export interface Loaded {
+  readonly seq: number;
+  readonly records: readonly StoredRecord[];
+  /** Notes newer than the oldest record, in order. */
+  readonly notes: readonly Uint8Array[];
+}
+
+/** Rebuilds the state from what is stored. @throws FormatError if a record or note is damaged. */
+export function restoreState(state: EngineState, { seq, records, notes }: Loaded): void {
+  unpackRecords(state, records);
+  for (const note of notes) readNote(note, state, (change, head) => applyChange(state, change, head));
+  state.seq = seq;
+  for (const group of state.groups.values()) restoreGroup(state, group);
+  for (const group of state.groups.values()) refresh(state, group);
+}
+
+/** Derives what is not stored of a group. */
+function restoreGroup(state: EngineState, group: Group): void {
+  if (!hasEnded(group.status)) group.tenant.openGroups += 1;
+  for (const queue of group.queues) if (queue) queue.cursor = queue.next;
+  for (const job of group.delayed.values()) state.delayed.put(job);
+  for (const job of group.inFlight.values()) {
+    for (const scope of [group, group.tenant, state.shard]) scope.held += 1;
+    if (job.resource) job.resource.held += 1;
+    group.tenant.inFlight += 1;
+  }
+  group.tag.live = group.tag.stored;
+  for (const seat of [group.tenant.free, ...group.tenant.seats.values()])
+    for (const time of [seat.tag, seat.clock, seat.line.clock]) time.live = time.stored;
+  if (group.away) group.away.tag.live = group.away.tag.stored;
+}
