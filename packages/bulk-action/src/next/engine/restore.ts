@@ -1,5 +1,4 @@
-import { hasEnded } from '../../states.js';
-import { applyChange } from './changes/apply-change.js';
+import { applyChange, countGroup } from './changes/apply-change.js';
 import { refresh } from './fair/order.js';
 import { readNote } from './format/note.js';
 import { type StoredRecord, unpackRecords } from './format/record.js';
@@ -19,13 +18,18 @@ export function restoreState(state: EngineState, { seq, records, notes }: Loaded
   unpackRecords(state, records);
   for (const note of notes) readNote(note, state, (change, head) => applyChange(state, change, head));
   state.seq = seq;
+  for (const tenant of state.tenants.values()) {
+    tenant.pending = 0;
+    tenant.openGroups = 0;
+  }
+  state.shard.pending = 0;
   for (const group of state.groups.values()) restoreGroup(state, group);
   for (const group of state.groups.values()) refresh(state, group);
 }
 
 /** Derives what is not stored of a group. */
 function restoreGroup(state: EngineState, group: Group): void {
-  if (!hasEnded(group.status)) group.tenant.openGroups += 1;
+  countGroup(state, group, 1);
   for (const queue of group.queues) if (queue) queue.cursor = queue.next;
   for (const job of group.delayed.values()) state.delayed.put(job);
   for (const job of group.inFlight.values()) {

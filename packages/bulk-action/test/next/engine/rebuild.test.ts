@@ -15,6 +15,21 @@ function image(state: EngineState): Map<string, string> {
   return new Map(records.map(({ key, bytes }) => [key, Buffer.from(bytes).toString('hex')] as const).sort());
 }
 
+/** Jobs that wait, as counted and as the sum over all groups; groups that have not ended. */
+function waiting(state: EngineState): unknown {
+  const counted = [...state.tenants.values()].map(({ pending }) => pending);
+  const summed = [...state.tenants.values()].map((tenant) =>
+    [...state.groups.values()].reduce((sum, group) => sum + (group.tenant === tenant ? group.pending : 0), 0),
+  );
+  expect(counted).toEqual(summed);
+  return {
+    all: state.shard.pending,
+    tenants: [...state.tenants.values()]
+      .map(({ id, pending, openGroups }) => [id, pending, openGroups])
+      .sort(),
+  };
+}
+
 it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine that was, seed %i', (seed) => {
   const rng = seededRng(seed);
   const config = resolveEngineConfig({ backpressure: { globalRps: 0 } });
@@ -72,6 +87,7 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
     const other = new Engine(config, rng.fork('other'));
     other.open(store.load(), nowUs);
     expect(image(other.state)).toEqual(image(engine.state));
+    expect(waiting(other.state)).toEqual(waiting(engine.state));
   }
   expect({ done, notes: store.notes < 5_000 }).toEqual({ done: submitted, notes: true });
 });

@@ -1,3 +1,4 @@
+import { hasEnded } from '../../../states.js';
 import type { Change, GroupAdded, GroupMoved, LimitsSet } from '../state/change.js';
 import { Group, Tenant } from '../state/records.js';
 import type { Recorded } from '../state/scope.js';
@@ -16,7 +17,22 @@ export interface When {
  * Applies a change to what is durable, as of a commit. A record that already includes that commit is left alone, so a new
  * owner may apply notes to records of different ages.
  */
-export function applyChange(state: EngineState, change: Change, { seq, epoch }: When): void {
+export function applyChange(state: EngineState, change: Change, when: When): void {
+  const { group } = change as { readonly group?: Group };
+  if (group) countGroup(state, group, -1);
+  apply(state, change, when);
+  if (group) countGroup(state, group, 1);
+}
+
+/** Adds a group to the counts of its tenant and of the shard, or takes it out while it changes. */
+export function countGroup({ shard }: EngineState, group: Group, sign: 1 | -1): void {
+  const { tenant, pending, status } = group;
+  tenant.pending += sign * pending;
+  shard.pending += sign * pending;
+  if (!hasEnded(status)) tenant.openGroups += sign;
+}
+
+function apply(state: EngineState, change: Change, { seq, epoch }: When): void {
   const isNewTo = (record: Recorded) => touch(state, record, seq);
   switch (change.kind) {
     case 'tenant':
@@ -90,6 +106,7 @@ function addGroup(state: EngineState, { number, id, tenant, settings, atUs }: Gr
   group.isSealable = settings.isSealable;
   group.concurrency = settings.concurrency;
   group.setRate(settings, atUs, state.config.limits.costMax);
+  countGroup(state, group, 1);
   return group;
 }
 

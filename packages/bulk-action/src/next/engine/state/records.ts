@@ -6,7 +6,7 @@ import { type CongestionState, newCongestion } from '../../../rules/congestion.j
 import { type Histogram, newHistogram } from '../../../rules/histogram.js';
 import { newRateWindow, type RateWindow } from '../../../rules/rate-window.js';
 import { newVegas, type VegasState } from '../../../rules/vegas.js';
-import type { GroupStatus, NonReadyReason, PriorityLevel } from '../../../states.js';
+import { type GroupStatus, hasEnded, type NonReadyReason, type PriorityLevel } from '../../../states.js';
 import { type ChunkAddress, chunkAddress, firstPosition, type Position } from './position.js';
 import { Scope } from './scope.js';
 
@@ -109,7 +109,7 @@ export class Tenant extends Scope {
   minShare = 0;
   /** True once its weight or limits were set: it then outlives its groups. */
   isConfigured = false;
-  /** Groups that have not ended, and their jobs that wait and run. */
+  /** Groups that have not ended, and their jobs that wait. Kept by `applyChange`. */
   openGroups = 0;
   pending = 0;
   inFlight = 0;
@@ -267,6 +267,11 @@ export class Group extends Scope {
   /** Jobs of this round that have ended. */
   get done(): number {
     return this.success + this.failed + this.cancelled;
+  }
+
+  /** Jobs of this round that wait, wherever they are. */
+  get pending(): number {
+    return hasEnded(this.status) ? 0 : this.registered - this.done - this.inFlight.size;
   }
 }
 

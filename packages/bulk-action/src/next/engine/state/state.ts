@@ -21,6 +21,8 @@ export class Shard extends Scope {
   /** One higher after each time that nothing waited and nothing ran: older tags count as 0. */
   epoch = 1;
   nextNumber = 1;
+  /** Jobs of all groups that wait. Kept by `applyChange`. */
+  pending = 0;
 }
 
 /** Chunks to load: the next ones of a queue, or one by its address. */
