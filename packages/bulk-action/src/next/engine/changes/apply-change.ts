@@ -35,6 +35,9 @@ export function countGroup({ shard }: EngineState, group: Group, sign: 1 | -1): 
 function apply(state: EngineState, change: Change, { seq, epoch }: When): void {
   const isNewTo = (record: Recorded) => touch(state, record, seq);
   switch (change.kind) {
+    case 'resource':
+      isNewTo(state.addResource(change.number, change.name));
+      break;
     case 'tenant':
       if (!state.byNumber.has(change.number)) isNewTo(state.addTenant(change.number, change.id));
       break;
@@ -79,6 +82,9 @@ function apply(state: EngineState, change: Change, { seq, epoch }: When): void {
       });
       break;
     }
+    case 'forgotten':
+      if (isNewTo(change.group)) change.group.lastBackoffMs = 0;
+      break;
     case 'epoch':
       if (isNewTo(state.shard)) state.shard.epoch += 1;
   }

@@ -80,6 +80,7 @@ export function startJob({ shard }: EngineState, change: JobStarted, epoch: numb
   if (resource && isNewTo(resource)) {
     if (isLimited) advanceStored(resource.line.clock, epoch, change.seatStart);
     spend(resource, atUs, cost);
+    resource.starts += 1;
   }
   if (isNewTo(shard)) {
     advanceStored(shard.free.clock, epoch, change.freeStart);
@@ -127,6 +128,8 @@ function noteOutcome(group: Group, position: Position, bits: number): void {
 export function waitAgain(change: JobRequeued | JobDelayed, epoch: number, isNewTo: IsNewTo): void {
   const { group, position } = change;
   correctCharge(change, epoch, isNewTo);
+  if (change.kind === 'delayed' && change.throttledBy && isNewTo(change.throttledBy))
+    change.throttledBy.throttles += 1;
   if (!isNewTo(group)) return;
   const job = takeJob(group, position);
   job.attempt = change.attempt;

@@ -1,3 +1,4 @@
+import { groupSlotUs, updateLimits } from '../congestion/limits.js';
 import type { Group, Job, JobBody, Resource, Seat } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { parkGroup, parkTenant, refresh, resourceOf } from './order.js';
@@ -32,9 +33,9 @@ export function nextGroup(state: EngineState, pass: GatePass): Group | undefined
       continue;
     }
     const { tenant } = group;
-    const groupSlotUs = group.slotUs(state.nowUs, cost);
-    if (groupSlotUs > state.nowUs) {
-      parkGroup(state, group, groupSlotUs);
+    const slotUs = groupSlotUs(state, group, cost);
+    if (slotUs > state.nowUs) {
+      parkGroup(state, group, slotUs);
       continue;
     }
     const tenantSlotUs = tenant.slotUs(state.nowUs, cost);
@@ -55,9 +56,9 @@ export const isOverdue = (state: EngineState, { head, deadlineMs = Infinity }: G
   state.nowMs >= Math.min(head?.body?.deadlineMs ?? Infinity, deadlineMs);
 
 function isBlocked(state: EngineState, pass: GatePass, resource: Resource, cost: number): boolean {
+  updateLimits(state, resource);
   const isFull = !resource.hasRoom || resource.isPaused;
-  const frozenUs = resource.frozenUntilMs > state.nowMs ? resource.frozenUntilMs * 1000 : 0;
-  const slotUs = Math.max(resource.slotUs(state.nowUs, cost), frozenUs);
+  const slotUs = resource.slotUs(state.nowUs, cost);
   if (!isFull && slotUs <= state.nowUs) return false;
   pass.blocked.set(resource, isFull ? 0 : slotUs);
   return true;

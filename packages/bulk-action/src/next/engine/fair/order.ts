@@ -16,7 +16,7 @@ export const startTag = ({ shard }: EngineState, clock: VirtualTime, tag: Virtua
 
 /** Returns the resource that a group's next job calls, if the configuration or a processor names one. */
 export const resourceOf = (state: EngineState, type: string): Resource | undefined =>
-  state.resourceOfType.get(type);
+  state.resourceOfType.get(type) ?? state.resources.get(type);
 
 /** Puts a group and its tenant into the fair orders, or takes them out. */
 export function refresh(state: EngineState, group: Group): void {

@@ -1,5 +1,6 @@
 import { GroupStatus, PriorityLevel } from '../../../states.js';
 import type {
+  CongestionForgotten,
   EpochEnded,
   GroupAdded,
   GroupMoved,
@@ -8,6 +9,7 @@ import type {
   GroupSettings,
   LimitsSet,
   Paused,
+  ResourceAdded,
   TenantAdded,
 } from '../state/change.js';
 import { Tenant } from '../state/records.js';
@@ -17,6 +19,14 @@ import { type ChangeCodec, pick } from './note-stream.js';
 
 const STATUSES = Object.values(GroupStatus);
 const LEVELS = Object.values(PriorityLevel);
+
+const resource: ChangeCodec<ResourceAdded> = {
+  write(out, { number, name }) {
+    out.bytes.count(number);
+    out.bytes.text(name);
+  },
+  read: ({ bytes }) => ({ number: bytes.count(), name: bytes.text() }),
+};
 
 const tenant: ChangeCodec<TenantAdded> = {
   write(out, { number, id }) {
@@ -117,10 +127,26 @@ const settings: ChangeCodec<GroupSet> = {
   }),
 };
 
+const forgotten: ChangeCodec<CongestionForgotten> = {
+  write: (out, change) => out.group(change.group),
+  read: (from) => ({ group: from.group() }),
+};
+
 const epoch: ChangeCodec<EpochEnded> = { write() {}, read: () => ({}) };
 
 /** Changes of groups, tenants and the shard. */
-export const GROUP_CHANGES = { tenant, group, sealed, moved, paused, limits, settings, epoch };
+export const GROUP_CHANGES = {
+  resource,
+  tenant,
+  group,
+  sealed,
+  moved,
+  paused,
+  limits,
+  settings,
+  forgotten,
+  epoch,
+};
 
 /** Writes the definition of a group; also part of its record. */
 export function writeSettings(

@@ -98,12 +98,14 @@ const delayed: ChangeCodec<JobDelayed> = {
     out.bytes.count(change.dueMs);
     out.bytes.byte(REASONS.indexOf(change.reason));
     out.bytes.optional(change.backoffMs);
+    out.resource(change.throttledBy);
   },
   read: (from) => ({
     ...readWaiting(from),
     dueMs: from.bytes.count(),
     reason: pick(REASONS, from.bytes.byte()),
     backoffMs: from.bytes.optional(),
+    throttledBy: from.resource(),
   }),
 };
 

@@ -23,7 +23,7 @@ export class NoteWriter {
   }
 
   resource(resource: Resource | undefined): void {
-    this.bytes.count(resource ? -resource.number : 0);
+    this.bytes.count(resource?.number ?? 0);
   }
 
   instance(id: string): void {
@@ -62,7 +62,7 @@ export class NoteReader {
 
   resource(): Resource | undefined {
     const number = this.bytes.count();
-    return number === 0 ? undefined : this.record(-number, Resource);
+    return number === 0 ? undefined : this.record(number, Resource);
   }
 
   /** @throws FormatError if no record of this type has the number. */

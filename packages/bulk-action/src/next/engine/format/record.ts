@@ -37,9 +37,11 @@ export function packRecord(out: ByteWriter, state: EngineState, record: Recorded
   }
   if (record instanceof Resource) {
     out.byte(KINDS.indexOf('resource'));
-    out.text(record.name);
+    packResourceName(out, record);
     packScope(out, record);
     packTime(out, record.line.clock, state.shard);
+    out.count(record.starts);
+    out.count(record.throttles);
     return { key: `r:${record.name}`, bytes: out.finish() };
   }
   out.byte(KINDS.indexOf('shard'));
@@ -68,9 +70,11 @@ export function unpackRecords(state: EngineState, records: readonly StoredRecord
 const UNPACK: Record<(typeof KINDS)[number], (state: EngineState, from: ByteReader) => Recorded> = {
   shard: ({ shard }, from) => unpackShard(shard, from),
   resource(state, from) {
-    const resource = state.resourceNamed(from.text());
+    const resource = unpackResourceName(state, from);
     unpackScope(resource, from);
     unpackTime(resource.line.clock, from);
+    resource.starts = from.count();
+    resource.throttles = from.count();
     return resource;
   },
   tenant: unpackTenant,
@@ -133,6 +137,16 @@ function unpackTime(time: VirtualTime, from: ByteReader): void {
   time.live = time.stored;
 }
 
+/** A record may name a resource whose own record was never written: the name stands beside the number. */
+export function packResourceName(out: ByteWriter, { number, name }: Resource): void {
+  out.count(number);
+  out.text(name);
+}
+
+/** Returns the resource that a record names; adds it if it is new. */
+export const unpackResourceName = (state: EngineState, from: ByteReader): Resource =>
+  state.addResource(from.count(), from.text());
+
 function packTenant(out: ByteWriter, tenant: Tenant, shard: Shard): void {
   out.count(tenant.number);
   out.text(tenant.id);
@@ -143,7 +157,7 @@ function packTenant(out: ByteWriter, tenant: Tenant, shard: Shard): void {
   packSeat(out, tenant.free, shard);
   out.count(tenant.seats.size);
   for (const [resource, seat] of tenant.seats) {
-    out.text(resource.name);
+    packResourceName(out, resource);
     packSeat(out, seat, shard);
   }
 }
@@ -156,7 +170,7 @@ function unpackTenant(state: EngineState, from: ByteReader): Tenant {
   tenant.served = from.number();
   unpackSeat(tenant.free, from);
   for (let left = from.count(); left > 0; left--)
-    unpackSeat(tenant.seatAt(state.resourceNamed(from.text())), from);
+    unpackSeat(tenant.seatAt(unpackResourceName(state, from)), from);
   return tenant;
 }
 
@@ -186,8 +200,11 @@ function packGroup(out: ByteWriter, group: Group, shard: Shard): void {
   out.count(group.progressMs);
   packCounters(out, group);
   packTime(out, group.tag, shard);
-  out.text(group.away?.resource.name ?? '');
-  if (group.away) packTime(out, group.away.tag, shard);
+  out.byte(group.away ? 1 : 0);
+  if (group.away) {
+    packResourceName(out, group.away.resource);
+    packTime(out, group.away.tag, shard);
+  }
   packQueues(out, group);
   packJobs(out, group);
   out.count(group.outcomes.size);
@@ -222,9 +239,8 @@ function unpackGroup(state: EngineState, from: ByteReader): Group {
   group.progressMs = from.count();
   unpackCounters(group, from);
   unpackTime(group.tag, from);
-  const resource = from.text();
-  if (resource !== '') {
-    group.away = { resource: state.resourceNamed(resource), tag: newTime() };
+  if (from.byte() === 1) {
+    group.away = { resource: unpackResourceName(state, from), tag: newTime() };
     unpackTime(group.away.tag, from);
   }
   unpackQueues(group, from);
@@ -300,7 +316,7 @@ function packJobs(out: ByteWriter, group: Group): void {
     out.count(job.startedMs);
     const { resource, turn } = job;
     out.byte((resource ? 1 : 0) + (turn?.seat.line.resource ? 2 : 0));
-    if (resource) out.text(resource.name);
+    if (resource) packResourceName(out, resource);
     out.number(turn?.charge ?? 0);
   }
   const front = [...group.ready.filter((job) => job.isFromFront), ...group.front];
@@ -321,7 +337,7 @@ function unpackJobs(state: EngineState, group: Group, from: ByteReader): void {
     job.instanceId = from.text();
     job.startedMs = from.count();
     const flags = from.byte();
-    if (flags & 1) job.resource = state.resourceNamed(from.text());
+    if (flags & 1) job.resource = unpackResourceName(state, from);
     const seat = flags & 2 && job.resource ? group.tenant.seatAt(job.resource) : group.tenant.free;
     job.turn = { seat, charge: from.number(), groupStart: 0, seatStart: 0, freeStart: 0 };
     group.inFlight.set(job.position, job);

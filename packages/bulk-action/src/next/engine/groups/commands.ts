@@ -1,5 +1,6 @@
 import { hasEnded } from '../../../states.js';
 import { decide } from '../changes/decide.js';
+import { forgetCongestion } from '../congestion/points.js';
 import { refresh } from '../fair/order.js';
 import { cutRound } from '../run/end.js';
 import type { EngineState } from '../state/state.js';
@@ -7,6 +8,7 @@ import type { EngineState } from '../state/state.js';
 /** What somebody asks the owner to change. */
 export type Command =
   | { readonly kind: 'cancel-group'; readonly groupId: string }
+  | { readonly kind: 'forget-congestion'; readonly groupId: string }
   | { readonly kind: 'pause-group'; readonly groupId: string; readonly isPaused: boolean };
 
 /** Carries out a command. One that names nothing, or something that has ended, changes nothing. */
@@ -16,6 +18,9 @@ export function receiveCommand(state: EngineState, command: Command): void {
   switch (command.kind) {
     case 'cancel-group':
       cutRound(state, group, 'CANCELLED', 'CANCELLED');
+      return;
+    case 'forget-congestion':
+      forgetCongestion(state, group);
       return;
     case 'pause-group':
       if (group.isPaused === command.isPaused) return;

@@ -1,4 +1,5 @@
 import { orphanBackoffMs } from '../../../rules/backoff.js';
+import { nameResources } from '../congestion/resources.js';
 import { refresh } from '../fair/order.js';
 import { Instance, type Job } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
@@ -12,10 +13,13 @@ export interface InstanceSeen {
   readonly id: string;
   readonly slots: number;
   readonly types: readonly string[];
+  /** Resource that each type calls. A type without one is a resource of its own. */
+  readonly resources?: { readonly [type: string]: string } | undefined;
 }
 
 /** Takes note of an instance. What is in flight there holds its slots. */
-export function seeInstance(state: EngineState, { id, slots, types }: InstanceSeen): void {
+export function seeInstance(state: EngineState, { id, slots, types, resources }: InstanceSeen): void {
+  nameResources(state, types, resources);
   const known = state.instances.get(id);
   if (!known) {
     addInstance(state, id, slots, types);

@@ -1,5 +1,7 @@
 import { countEvents } from '../../../rules/rate-window.js';
 import type { NonReadyReason } from '../../../states.js';
+import { noteEnd, noteThrottle, type Throttle } from '../congestion/attempts.js';
+import { noteThrottled } from '../congestion/points.js';
 import { refresh, refreshTenant } from '../fair/order.js';
 import type { ChargeCorrection } from '../state/change.js';
 import type { Position } from '../state/position.js';
@@ -26,7 +28,10 @@ export type AttemptOutcome =
       readonly delayMs: number;
       /** True if it counts against the maximum of retries. */
       readonly spendsRetry: boolean;
+      readonly code?: string | undefined;
     }
+  /** Refused by the called service: spends no retry. */
+  | ({ readonly kind: 'throttled' } & Throttle)
   /** Given back by a shutdown or a recall: all counts stay. */
   | { readonly kind: 'returned' };
 
@@ -46,6 +51,7 @@ export function settle(state: EngineState, instanceId: string, settlement: Settl
     return false;
   }
   const correction = correctionOf(state, job, settlement.durationMs);
+  noteAttempt(state, job, settlement);
   release(state, job);
   switch (settlement.outcome.kind) {
     case 'success':
@@ -63,10 +69,34 @@ export function settle(state: EngineState, instanceId: string, settlement: Settl
       delayJob(state, job, { reason, delayMs, retries: spendsRetry ? 1 : 0, orphans: 0, correction });
       break;
     }
+    case 'throttled':
+      delayThrottled(state, job, settlement.outcome, correction);
+      break;
     case 'returned':
       requeueJob(state, job, { attempt: job.attempt - 1, orphans: 0, correction });
   }
   return true;
+}
+
+/** Congestion control learns from each attempt that has called its service. */
+function noteAttempt(state: EngineState, job: Job, { outcome, durationMs }: Settlement): void {
+  if (outcome.kind === 'success') noteEnd(state, job, durationMs, undefined);
+  else if (outcome.kind === 'failure') noteEnd(state, job, durationMs, outcome.code);
+  else if (outcome.kind === 'retry' && outcome.reason === 'TRANSIENT_ERROR')
+    noteEnd(state, job, durationMs, outcome.code ?? '');
+}
+
+/** A refused job waits as long as its service asks for, or as the group needs to serve the jobs that wait already. */
+function delayThrottled(
+  state: EngineState,
+  job: Job,
+  throttle: Throttle,
+  correction: ChargeCorrection | undefined,
+): void {
+  const { backoffMs, delayMs } = noteThrottle(state, job, throttle);
+  const waiting = { reason: 'API_THROTTLED', delayMs, retries: 0, orphans: 0 } as const;
+  delayJob(state, job, { ...waiting, correction, backoffMs, throttledBy: job.resource });
+  noteThrottled(state, job.group);
 }
 
 /** An attempt whose round was cut ends: its slot is free. */

@@ -1,9 +1,10 @@
 import { countEvents } from '../../../rules/rate-window.js';
 import { decide } from '../changes/decide.js';
+import { isHeldBack, noteStart } from '../congestion/attempts.js';
 import { type GatePass, isOverdue, newPass, nextGroup } from '../fair/gate.js';
 import { unparkDue } from '../fair/order.js';
-import { takeTurn } from '../fair/turn.js';
-import type { Instance, Job, JobBody, Turn } from '../state/records.js';
+import { takeTurn, undoTurn } from '../fair/turn.js';
+import type { Group, Instance, Job, JobBody, Turn } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { endHead } from './end.js';
 
@@ -33,7 +34,8 @@ function readyBound(state: EngineState): number {
 function startReady(state: EngineState): void {
   let taken = 0;
   for (const job of state.ready) {
-    if (job.place === 'READY') {
+    if (job.place === 'READY' && isHeldBack(state, job)) holdBack(state, job.group);
+    else if (job.place === 'READY') {
       const instance = instanceFor(state);
       if (!instance) break;
       start(state, job, instance);
@@ -41,6 +43,11 @@ function startReady(state: EngineState): void {
     taken += 1;
   }
   if (taken > 0) state.ready.splice(0, taken);
+}
+
+/** What a ready job calls has become limited since its turn: the jobs of its group wait for their turns again. */
+function holdBack(state: EngineState, group: Group): void {
+  for (const job of [...group.ready].reverse()) undoTurn(state, job);
 }
 
 /** Returns the instance with the most free slots in proportion. The owner's own is last at equal load. */
@@ -81,6 +88,7 @@ function start(state: EngineState, job: Job, instance: Instance): void {
   instance.jobs.add(job);
   instance.outbox.push(job);
   group.tenant.inFlight += 1;
+  noteStart(state, job);
   countEvents(state.starts, state.nowMs, 1);
   countEvents(group.tenant.servedWindow, state.nowMs, cost);
 }

@@ -2,7 +2,7 @@ import type { NonReadyReason } from '../../../states.js';
 import { decide } from '../changes/decide.js';
 import { refresh } from '../fair/order.js';
 import type { ChargeCorrection } from '../state/change.js';
-import type { Job } from '../state/records.js';
+import type { Job, Resource } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 
 /** How a job waits again. */
@@ -37,10 +37,17 @@ export function requeueJob(
 export function delayJob(
   state: EngineState,
   job: Job,
-  waiting: Waiting & { readonly reason: NonReadyReason; readonly delayMs: number; readonly retries: number },
+  waiting: Waiting & {
+    readonly reason: NonReadyReason;
+    readonly delayMs: number;
+    readonly retries: number;
+    readonly backoffMs?: number | undefined;
+    readonly throttledBy?: Resource | undefined;
+  },
 ): void {
   const { group, position, attempt, retryCount, orphanCount } = job;
-  const { reason, delayMs, retries, orphans, correction } = waiting;
+  const { reason, delayMs, retries, orphans, correction, throttledBy } = waiting;
+  const { backoffMs = reason === 'API_THROTTLED' ? Math.ceil(delayMs) : undefined } = waiting;
   decide(state, {
     kind: 'delayed',
     group,
@@ -51,7 +58,8 @@ export function delayJob(
     correction,
     reason,
     dueMs: state.nowMs + Math.ceil(delayMs),
-    backoffMs: reason === 'API_THROTTLED' ? Math.ceil(delayMs) : undefined,
+    backoffMs,
+    throttledBy,
   });
   state.delayed.put(job);
   refresh(state, group);

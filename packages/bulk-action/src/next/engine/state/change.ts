@@ -14,6 +14,7 @@ import type { Scope } from './scope.js';
  * Times, charges and start tags stand in the change: an application reads no clock and no order.
  */
 export type Change =
+  | ResourceAdded
   | TenantAdded
   | GroupAdded
   | ChunkAnnounced
@@ -27,7 +28,14 @@ export type Change =
   | Paused
   | LimitsSet
   | GroupSet
+  | CongestionForgotten
   | EpochEnded;
+
+export interface ResourceAdded {
+  readonly kind: 'resource';
+  readonly number: number;
+  readonly name: string;
+}
 
 export interface TenantAdded {
   readonly kind: 'tenant';
@@ -127,6 +135,14 @@ export interface JobDelayed extends Omit<JobRequeued, 'kind'> {
   readonly reason: NonReadyReason;
   /** Backoff of a throttled job, for the level of congestion. */
   readonly backoffMs: number | undefined;
+  /** Resource that refused the attempt. */
+  readonly throttledBy: Resource | undefined;
+}
+
+/** How services held a group back is forgotten. */
+export interface CongestionForgotten {
+  readonly kind: 'forgotten';
+  readonly group: Group;
 }
 
 /** All jobs of a chunk have ended, and its bodies go. */

@@ -1,5 +1,6 @@
-import { IndexedHeap } from '@millrace/foundation';
+import { IndexedHeap, nextSlotUs } from '@millrace/foundation';
 import type { ResourceConfig } from '../../../config-sections.js';
+import type { GroupPoint, ResourcePoint } from '../../../congestion-stats.js';
 import type { AttributionStamps, AttributionState, TrialState } from '../../../rules/attribution.js';
 import { newAttribution, newStamps } from '../../../rules/attribution.js';
 import { type CongestionState, newCongestion } from '../../../rules/congestion.js';
@@ -7,8 +8,9 @@ import { type Histogram, newHistogram } from '../../../rules/histogram.js';
 import { newRateWindow, type RateWindow } from '../../../rules/rate-window.js';
 import { newVegas, type VegasState } from '../../../rules/vegas.js';
 import { type GroupStatus, hasEnded, type NonReadyReason, type PriorityLevel } from '../../../states.js';
+import { History } from './history.js';
 import { type ChunkAddress, chunkAddress, firstPosition, type Position } from './position.js';
-import { Scope } from './scope.js';
+import { type Rate, Scope } from './scope.js';
 
 /**
  * A virtual time of start-time fair queueing: V of an order, or the finish tag F of a tenant or group. `live` includes ready
@@ -81,22 +83,37 @@ export class Resource extends Scope {
   readonly attribution: AttributionState = newAttribution();
   /** Only with `adaptiveConcurrency`. */
   readonly vegas: VegasState | undefined;
-  learntRps: number | undefined;
+  /** The learnt rate, with a bucket of its own beside that of the configured one. */
+  learnt: Rate | undefined;
+  learntConcurrency: number | undefined;
+  /** Nothing may call it before, because it asked for that. */
   frozenUntilMs = 0;
   /** True if anything limits its jobs now. */
   isLimited = false;
+  /** Calls, and those of them that it refused. */
   starts = 0;
   throttles = 0;
   /** Refusals of calls that began after the last cut of the rate. */
   evidence = 0;
   /** How often refusals of some groups turned out to concern all: groups slowed before are free again. */
   flips = 0;
+  readonly history = new History<ResourcePoint>();
 
   constructor(number: number, name: string, settings: ResourceConfig) {
     super(number);
     this.name = name;
     this.settings = settings;
+    this.concurrency = settings.concurrency;
     this.vegas = settings.adaptiveConcurrency ? newVegas() : undefined;
+  }
+
+  override get hasRoom(): boolean {
+    return super.hasRoom && (this.learntConcurrency === undefined || this.held < this.learntConcurrency);
+  }
+
+  override slotUs(nowUs: number, cost: number): number {
+    const slotUs = Math.max(super.slotUs(nowUs, cost), this.frozenUntilMs * 1000);
+    return this.learnt ? Math.max(slotUs, nextSlotUs(this.learnt, nowUs, cost, this.readyCost)) : slotUs;
   }
 }
 
@@ -138,13 +155,13 @@ export class Tenant extends Scope {
 
 /** A group that one service slows alone. */
 export interface Slowness {
-  readonly resource: Resource;
+  resource: Resource;
   /** `resource.flips` when it began. */
-  readonly flips: number;
+  flips: number;
   readonly congestion: CongestionState;
-  rps: number | undefined;
+  /** Undefined while it is only frozen. */
+  rate: Rate | undefined;
   frozenUntilMs: number;
-  tatUs: number;
 }
 
 /** The jobs of one priority in a group. */
@@ -248,6 +265,8 @@ export class Group extends Scope {
   slow: Slowness | undefined;
   readonly stamps: AttributionStamps = newStamps();
   trial: TrialState | undefined;
+  /** From its first throttled attempt on. */
+  history: History<GroupPoint> | undefined;
   readonly settledWindow: RateWindow = newRateWindow();
 
   constructor(number: number, id: string, tenant: Tenant, createdMs: number) {

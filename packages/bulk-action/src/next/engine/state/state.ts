@@ -69,6 +69,11 @@ export class EngineState {
   /** Chunks that the next commit asks for. */
   wants: Want[] = [];
   readonly starts: RateWindow = newRateWindow();
+  /** Groups that a service slows alone. */
+  readonly slowed = new Set<Group>();
+  /** When learnt rates, windows and histories were stored last, and whether they have changed since. */
+  smoothedMs = 0;
+  isSmoothingDirty = false;
   /** Mean duration of all attempts, for the charge by time. */
   estimateMs = 1;
   isFetching = true;
@@ -79,22 +84,22 @@ export class EngineState {
     this.byNumber.set(0, this.shard);
     const { globalRps: rps, burst } = config.backpressure;
     this.shard.setRate({ rps, burst }, 0, config.limits.costMax);
-    for (const [name, settings] of Object.entries(config.resources)) this.resourceNamed(name, settings);
   }
 
   get nowMs(): number {
     return Math.floor(this.nowUs / 1000);
   }
 
-  /** Returns the resource of this name; makes it if it is new. Resources have negative numbers, in the order of their names. */
-  resourceNamed(name: string, settings = this.config.resources[name] ?? {}): Resource {
-    let resource = this.resources.get(name);
-    if (!resource) {
-      resource = new Resource(-1 - this.resources.size, name, settings);
-      resource.setRate(settings, this.nowUs, this.config.limits.costMax);
-      this.resources.set(name, resource);
-      this.byNumber.set(resource.number, resource);
-    }
+  /** Returns the resource of this name; adds it under a number if it is new. */
+  addResource(number: number, name: string): Resource {
+    const known = this.resources.get(name);
+    if (known) return known;
+    const { initialRps } = this.config.congestion;
+    const settings = { ...(initialRps > 0 && { initialRps }), ...this.config.resources[name] };
+    const resource = new Resource(number, name, settings);
+    resource.setRate(settings, this.nowUs, this.config.limits.costMax);
+    this.resources.set(name, resource);
+    this.#register(resource);
     return resource;
   }
 
