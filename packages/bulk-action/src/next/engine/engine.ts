@@ -1,5 +1,7 @@
 import type { Rng } from '@millrace/foundation';
 import { decide } from './changes/decide.js';
+import { dueSmoothing } from './congestion/smoothing.js';
+import { newPass } from './fair/gate.js';
 import { refresh } from './fair/order.js';
 import { ByteWriter } from './format/bytes.js';
 import { decodeChunk } from './format/chunk.js';
@@ -13,6 +15,7 @@ import { type InstanceSeen, orphanJobs, seeInstance } from './run/instances.js';
 import { type Settlement, settle } from './run/settle.js';
 import { startJobs } from './run/start.js';
 import { requeueDue } from './run/wait.js';
+import { nextWakeUs } from './run/wake.js';
 import type { EngineConfig } from './state/config.js';
 import type { ChunkAddress, Position } from './state/position.js';
 import type { Job, JobBody } from './state/records.js';
@@ -37,7 +40,7 @@ export interface Delivery {
 export interface Commit {
   readonly seq: number;
   readonly note: Uint8Array;
-  /** State before this commit, like `cutSeq` and `drops`: writing them again later does no harm. */
+  /** State before this commit (learnt rates excepted), like `cutSeq` and `drops`: writing them again later does no harm. */
   readonly records: readonly StoredRecord[];
   /** Notes below it are covered by records. */
   readonly cutSeq: number;
@@ -65,6 +68,8 @@ export class Engine {
   readonly state: EngineState;
   readonly #rng: Rng;
   readonly #writer = new ByteWriter();
+  /** What the last commit met at the gate. */
+  #pass = newPass();
   /** Records, cut and drops as of the last commit: they go with the next one. */
   #before: Pick<Commit, 'records' | 'cutSeq' | 'drops'> = { records: [], cutSeq: 1, drops: [] };
 
@@ -142,18 +147,25 @@ export class Engine {
     this.#moveTo(nowUs);
     const { epoch } = state.shard;
     requeueDue(state);
-    startJobs(state);
+    this.#pass = startJobs(state);
     this.#endEpoch();
     const { changes, wants } = state;
     if (changes.length + wants.length + this.#before.drops.length === 0) return undefined;
     const seq = state.seq + 1;
     const note = encodeNote(this.#writer, { seq, atUs: state.nowUs, epoch }, changes);
     const before = this.#before;
+    const smoothing = dueSmoothing(state, this.#writer);
+    const records = smoothing ? [...before.records, smoothing] : before.records;
     state.seq = seq;
     state.changes = [];
     state.wants = [];
     this.#before = { ...this.#checkpoint(changes.length), drops: dropsOf(state) };
-    return { seq, note, ...before, deliveries: deliveriesOf(state), wants };
+    return { seq, note, ...before, records, deliveries: deliveriesOf(state), wants };
+  }
+
+  /** Time in µs at which the next commit is worth a try though nothing else has happened. Infinity means never. */
+  get wakeUs(): number {
+    return nextWakeUs(this.state, this.#pass);
   }
 
   /** Packs the records that were dirty the longest. */

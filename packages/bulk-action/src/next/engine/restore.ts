@@ -1,5 +1,6 @@
 import { applyChange, countGroup } from './changes/apply-change.js';
 import { openResources } from './congestion/resources.js';
+import { restoreSmoothing } from './congestion/smoothing.js';
 import { refresh } from './fair/order.js';
 import { readNote } from './format/note.js';
 import { type StoredRecord, unpackRecords } from './format/record.js';
@@ -25,6 +26,7 @@ export function restoreState(state: EngineState, { seq, records, notes }: Loaded
   }
   state.shard.pending = 0;
   for (const group of state.groups.values()) restoreGroup(state, group);
+  restoreSmoothing(state, records);
   openResources(state);
   for (const group of state.groups.values()) refresh(state, group);
 }

@@ -10,13 +10,15 @@ import { isLearnt, knownCongestion, onAccepted, onStart, onThrottle } from '../.
 import { ratePerSecond } from '../../../rules/rate-window.js';
 import { type ThrottleBackoff, throttleBackoff } from '../../../rules/throttle-backoff.js';
 import { onLatency, onTimeout } from '../../../rules/vegas.js';
-import type { Group, Job, JobBody, Resource } from '../state/records.js';
+import type { Group, Job, JobBody, Resource, Slowness } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { endSlowness, isOwn, updateLimits, updateSlowness } from './limits.js';
 import { noteGroupPoint, noteResourcePoint } from './points.js';
 
 /** No pause is longer, whatever a service asks for. */
 const RETRY_AFTER_MAX_MS = 86_400_000;
+/** A pause that grows by less is not stored at once. */
+const PAUSE_STEP_MS = 1_000;
 /** Codes of attempts that have not called the service. */
 const NOT_CALLED: ReadonlySet<string> = new Set(['PROCESSOR_NOT_FOUND', 'LEASE_LOST']);
 
@@ -37,6 +39,7 @@ export function noteStart(state: EngineState, job: Job): void {
   const { group, resource } = job;
   const { slow, trial } = group;
   const { cost } = job.body as JobBody;
+  state.isSmoothingDirty = true;
   if (group.throttled > 0) noteGroupPoint(state, group);
   if (slow?.rate) slow.rate.tatUs = tatAfterStart(slow.rate, state.nowUs, cost);
   if (!resource || !state.config.congestion.enabled) return;
@@ -46,7 +49,6 @@ export function noteStart(state: EngineState, job: Job): void {
   countActive(resource.attribution, group.stamps, state.nowMs);
   if (slow) onStart(slow.congestion, state.nowMs);
   if (trial?.by === resource.name) trial.starts += 1;
-  state.isSmoothingDirty = true;
 }
 
 /**
@@ -77,8 +79,10 @@ export function noteThrottle(state: EngineState, job: Job, throttle: Throttle): 
     if (scopeOfThrottle(state, group, resource, startedMs) === 'resource') {
       if (!isLearnt(resource.congestion)) resource.flips += 1;
       endSlowness(state, group);
+      const frozenMs = resource.frozenUntilMs;
       onThrottle(resource.congestion, state.nowMs, startedMs, retryAfterMs);
       updateLimits(state, resource);
+      storePause(state, frozenMs, resource);
     } else slowGroup(state, group, resource, startedMs, retryAfterMs);
     noteResourcePoint(state, resource);
     state.isSmoothingDirty = true;
@@ -121,8 +125,16 @@ function slowGroup(
   }
   group.slow.resource = resource;
   group.slow.flips = flips;
+  const frozenMs = group.slow.frozenUntilMs;
   onThrottle(group.slow.congestion, state.nowMs, startedMs, retryAfterMs);
   updateSlowness(state, group);
+  storePause(state, frozenMs, group.slow);
+}
+
+/** Stores a pause with the next commit, so that a new owner keeps it. Refusals that agree on its end store it once. */
+function storePause(state: EngineState, before: number, { frozenUntilMs }: Resource | Slowness): void {
+  const since = Math.max(before, state.nowMs);
+  if (frozenUntilMs > since + PAUSE_STEP_MS) state.smoothingDueMs = state.nowMs;
 }
 
 /** Returns what a group gets of what its job calls now, in jobs per second. */

@@ -11,9 +11,12 @@ const KINDS = ['shard', 'resource', 'tenant', 'group'] as const;
 const STATUSES = Object.values(GroupStatus);
 const REASONS = Object.values(NonReadyReason);
 
+/** The record of learnt rates. No commit is part of it: see `smoothing.ts`. */
+export const SMOOTHING_KEY = 'm';
+
 /** A record as the journal keeps it. */
 export interface StoredRecord {
-  /** Names it in the journal: `s`, `r:<name>`, `t:<id>`, `g:<id>`. */
+  /** Names it in the journal: `s`, `r:<name>`, `t:<id>`, `g:<id>`, and `m` for learnt rates. */
   readonly key: string;
   readonly bytes: Uint8Array;
 }
@@ -54,10 +57,11 @@ export function packRecord(out: ByteWriter, state: EngineState, record: Recorded
  * @throws FormatError if a record is damaged.
  */
 export function unpackRecords(state: EngineState, records: readonly StoredRecord[]): void {
-  const readers = records.map(({ bytes }) => {
+  const readers = records.flatMap(({ key, bytes }) => {
+    if (key === SMOOTHING_KEY) return [];
     const from = new ByteReader(bytes, RECORD_VERSION);
     const seq = from.count();
-    return { from, seq, kind: pick(KINDS, from.byte()) };
+    return [{ from, seq, kind: pick(KINDS, from.byte()) }];
   });
   for (const wanted of KINDS)
     for (const { from, seq, kind } of readers) {
@@ -138,13 +142,13 @@ function unpackTime(time: VirtualTime, from: ByteReader): void {
 }
 
 /** A record may name a resource whose own record was never written: the name stands beside the number. */
-export function packResourceName(out: ByteWriter, { number, name }: Resource): void {
+function packResourceName(out: ByteWriter, { number, name }: Resource): void {
   out.count(number);
   out.text(name);
 }
 
 /** Returns the resource that a record names; adds it if it is new. */
-export const unpackResourceName = (state: EngineState, from: ByteReader): Resource =>
+const unpackResourceName = (state: EngineState, from: ByteReader): Resource =>
   state.addResource(from.count(), from.text());
 
 function packTenant(out: ByteWriter, tenant: Tenant, shard: Shard): void {

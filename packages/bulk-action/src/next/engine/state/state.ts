@@ -71,8 +71,8 @@ export class EngineState {
   readonly starts: RateWindow = newRateWindow();
   /** Groups that a service slows alone. */
   readonly slowed = new Set<Group>();
-  /** When learnt rates, windows and histories were stored last, and whether they have changed since. */
-  smoothedMs = 0;
+  /** When learnt rates, windows and histories may be stored again, and whether they have changed. */
+  smoothingDueMs = 0;
   isSmoothingDirty = false;
   /** Mean duration of all attempts, for the charge by time. */
   estimateMs = 1;

@@ -1,0 +1,18 @@
+import type { GatePass } from '../fair/gate.js';
+import type { EngineState } from '../state/state.js';
+
+/**
+ * Returns when the next commit is worth a try though nothing else has happened, in µs: a token comes, a pause that a service
+ * asked for ends, or a delayed job is due. Infinity means never.
+ * @param pass - the last pass over the gate.
+ */
+export function nextWakeUs(state: EngineState, { blocked, globalSlotUs }: GatePass): number {
+  let wakeUs = globalSlotUs || Infinity;
+  // A resource at its cap has no slot: a job of it must end first.
+  for (const slotUs of blocked.values()) if (slotUs > 0) wakeUs = Math.min(wakeUs, slotUs);
+  const parkedUs = state.parked.peek()?.parkedUntilUs;
+  if (parkedUs !== undefined) wakeUs = Math.min(wakeUs, parkedUs);
+  const dueMs = state.isDispatching ? state.delayed.peek()?.dueMs : undefined;
+  if (dueMs !== undefined) wakeUs = Math.min(wakeUs, dueMs * 1000);
+  return wakeUs;
+}
