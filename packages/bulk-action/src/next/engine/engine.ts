@@ -50,8 +50,12 @@ export interface Commit {
 }
 
 /** A record is written again when it was dirty for so many commits, or for so many changes of all records. */
-const DIRTY_COMMITS_MAX = 2_048;
-const DIRTY_CHANGES_MAX = 50_000;
+export interface Checkpoint {
+  readonly commits: number;
+  readonly changes: number;
+}
+
+const CHECKPOINT: Checkpoint = { commits: 2_048, changes: 50_000 };
 /** Records that a commit writes at most: so many, or so many per change of it. */
 const RECORDS_MAX = 100;
 const RECORDS_PER_CHANGE_MAX = 1.5;
@@ -67,15 +71,17 @@ const RECORDS_PER_CHANGE_MAX = 1.5;
 export class Engine {
   readonly state: EngineState;
   readonly #rng: Rng;
+  readonly #checkpointAt: Checkpoint;
   readonly #writer = new ByteWriter();
   /** What the last commit met at the gate. */
   #pass = newPass();
   /** Records, cut and drops as of the last commit: they go with the next one. */
   #before: Pick<Commit, 'records' | 'cutSeq' | 'drops'> = { records: [], cutSeq: 1, drops: [] };
 
-  constructor(config: EngineConfig, rng: Rng) {
+  constructor(config: EngineConfig, rng: Rng, checkpoint: Checkpoint = CHECKPOINT) {
     this.state = new EngineState(config);
     this.#rng = rng;
+    this.#checkpointAt = checkpoint;
   }
 
   /** Rebuilds the state from what is stored. @throws FormatError if a record or note is damaged. */
@@ -176,8 +182,8 @@ export class Engine {
     const records: StoredRecord[] = [];
     for (let record = state.dirty.first; record && records.length < most; record = state.dirty.first) {
       const isDue =
-        state.seq - record.dirtySeq >= DIRTY_COMMITS_MAX ||
-        state.changesMade - record.dirtyChange >= DIRTY_CHANGES_MAX;
+        state.seq - record.dirtySeq >= this.#checkpointAt.commits ||
+        state.changesMade - record.dirtyChange >= this.#checkpointAt.changes;
       if (!isDue) break;
       state.dirty.shift();
       record.recordSeq = state.seq;
