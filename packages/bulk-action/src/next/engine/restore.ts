@@ -44,5 +44,5 @@ function restoreGroup(state: EngineState, group: Group): void {
   group.tag.live = group.tag.stored;
   for (const seat of [group.tenant.free, ...group.tenant.seats.values()])
     for (const time of [seat.tag, seat.clock, seat.line.clock]) time.live = time.stored;
-  if (group.away) group.away.tag.live = group.away.tag.stored;
+  for (let { away } = group; away; away = away.next) away.tag.live = away.tag.stored;
 }

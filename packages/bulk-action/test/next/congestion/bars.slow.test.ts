@@ -17,7 +17,7 @@ afterAll(() => console.log(`${table}`));
 
 describe('engine and a service whose capacity it does not know, in virtual time', () => {
   it.each(REFUSING)(
-    '100 → 40 → 100/s on a %s: in the mean of three runs at least 0.94 of the ideal, at most 0.02 refused',
+    'bulk-action BA-3: 100 → 40 → 100/s on a %s: in the mean of three runs at least 0.94 of the ideal, at most 0.02 refused',
     (name, make) => {
       const settings = [10, 50, 150].map((meanMs, index) => {
         return { profile: STEP, make, seed: `${SEEDS[index]} ${meanMs}`, meanMs };
@@ -34,7 +34,7 @@ describe('engine and a service whose capacity it does not know, in virtual time'
     ['three', [fixedWindow, slidingWindow]],
   ];
   it.each(pairs)(
-    "capacity drawn by '%s': in the mean of two services at least 0.89 of the ideal, at most 0.03 refused",
+    "bulk-action BA-3: capacity drawn by '%s': in the mean of two services at least 0.89 of the ideal, at most 0.03 refused",
     (seed, services) => {
       const profile = drawnProfile(seededRng(`profile ${seed}`), `drawn by '${seed}'`);
       const settings = services.map((make) => ({ profile, make, seed }));
@@ -49,7 +49,7 @@ describe('engine and a service whose capacity it does not know, in virtual time'
     [20, 'one'],
     [200, 'two'],
   ])(
-    'a service of %i ms that queues: p99 below 1 s with adaptiveConcurrency, and hardly anything lost',
+    'bulk-action BA-3: a service of %i ms that queues: p99 below 1 s with adaptiveConcurrency, and hardly anything lost',
     (meanMs, seed) => {
       // Vegas takes different job times for a queue, so this service does work of about one length.
       const alike = { spread: 0.05, config: { resources: { api: { adaptiveConcurrency: true } } } };
@@ -60,7 +60,7 @@ describe('engine and a service whose capacity it does not know, in virtual time'
     },
   );
 
-  it('without adaptiveConcurrency the same service has a queue of every worker, so the test can tell', () => {
+  it('bulk-action BA-3: without adaptiveConcurrency the same service has a queue of every worker, so the test can tell', () => {
     const profile = stepProfile(10_000);
     const { p99Ms } = table.meanOf(`${profile.name}, queue, not adaptive`, [
       { profile, make: queueing, seed: 'one', meanMs: 20, spread: 0.05 },
@@ -68,7 +68,7 @@ describe('engine and a service whose capacity it does not know, in virtual time'
     expect(p99Ms, `p99 ${p99Ms.toFixed(0)} ms`).toBeGreaterThan(1000);
   });
 
-  it('one seed gives one run', () => {
+  it('bulk-action BA-3: one seed gives one run', () => {
     const setting = { profile: stepProfile(4000), make: leakyBucket, seed: 'again' };
     expect(goodputOf(setting)).toEqual(goodputOf(setting));
   });

@@ -80,14 +80,15 @@ export class ServiceCalls {
   submit(
     groupIds: readonly string[],
     jobs: number,
-    { type = 'work', ...settings }: { readonly type?: string } & Partial<GroupSettings> = {},
+    options: {
+      readonly type?: string;
+      readonly isSealed?: boolean;
+      readonly settings?: Partial<GroupSettings>;
+    } = {},
   ): void {
-    for (const id of groupIds)
-      this.store.submit(
-        id,
-        Array.from({ length: jobs }, () => newJob({ type })),
-        { settings },
-      );
+    const { type = 'work', isSealed = false, settings = {} } = options;
+    const bodies = Array.from({ length: jobs }, () => newJob({ type }));
+    for (const id of groupIds) this.store.submit(id, bodies, { isSealed, settings });
     this.engine.receive(this.store.inbox.splice(0), this.nowUs);
   }
 

@@ -32,13 +32,17 @@ function waiting(state: EngineState): unknown {
 
 it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine that was, seed %i', (seed) => {
   const rng = seededRng(seed);
-  const config = resolveEngineConfig({ backpressure: { globalRps: 0 } });
+  const config = resolveEngineConfig({
+    backpressure: { globalRps: 0 },
+    resources: { api: { rps: 60, concurrency: 4 } },
+  });
+  const calls = { types: ['T', 'U', 'V'], resources: { U: 'api' } };
   const store = new StoreModel();
   let nowUs = 1_000_000_000;
   const engine = new Engine(config, rng.fork('engine'));
   engine.open(store.load(), nowUs);
-  engine.receive([{ kind: 'instance', id: 'a', slots: 5, types: ['T'] }], nowUs);
-  engine.receive([{ kind: 'instance', id: 'b', slots: 3, types: ['T'] }], nowUs);
+  engine.receive([{ kind: 'instance', id: 'a', slots: 5, ...calls }], nowUs);
+  engine.receive([{ kind: 'instance', id: 'b', slots: 3, ...calls }], nowUs);
   const running: { instance: string; groupId: string; position: number; attempt: number }[] = [];
   let submitted = 0;
   let done = 0;
@@ -50,13 +54,14 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
       submitted += jobs;
       store.submit(
         groupId,
-        Array.from({ length: jobs }, () => newJob({ cost: rng.integer(1, 3) })),
+        Array.from({ length: jobs }, () => newJob({ type: rng.pick(calls.types), cost: rng.integer(1, 3) })),
         {
           settings: { weight: rng.integer(1, 3), isSealable: false, ...(rng.chance(0.3) && { rps: 50 }) },
           queue: rng.pick([5, 5, 9]),
         },
       );
     }
+    if (rng.chance(0.01)) store.inbox.push({ kind: 'forget-congestion', groupId });
     if (rng.chance(0.02))
       store.inbox.push({ kind: 'pause-group', groupId, isPaused: step < 1_500 && rng.chance(0.5) });
     if (step === 1_500)
@@ -72,10 +77,12 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
         ? ({ kind: 'retry', reason: 'TRANSIENT_ERROR', delayMs: 50, spendsRetry: true } as const)
         : rng.chance(0.05)
           ? ({ kind: 'failure', code: 'BROKEN' } as const)
-          : ({ kind: 'success' } as const);
+          : step < 1_500 && rng.chance(0.02)
+            ? ({ kind: 'throttled', random: rng.next() } as const)
+            : ({ kind: 'success' } as const);
       const counted = engine.settle(instance, { ...job, durationMs: rng.integer(0, 100), outcome }, nowUs);
       expect(counted).toBe(true);
-      if (outcome.kind !== 'retry') done += 1;
+      if (outcome.kind === 'success' || outcome.kind === 'failure') done += 1;
     }
     const commit = engine.commit(nowUs);
     if (!commit) continue;

@@ -11,7 +11,8 @@ export const groupWeight = ({ weight, priorityLevel }: Group): number =>
 export function tagIn(group: Group, seat: Seat): VirtualTime {
   const { resource } = seat.line;
   if (!resource) return group.tag;
-  if (group.away?.resource !== resource) group.away = { resource, tag: newTime() };
+  for (let away = group.away; away; away = away.next) if (away.resource === resource) return away.tag;
+  group.away = { resource, tag: newTime(), next: group.away };
   return group.away.tag;
 }
 

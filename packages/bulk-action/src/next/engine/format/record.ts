@@ -1,5 +1,14 @@
 import { GroupStatus, NonReadyReason } from '../../../states.js';
-import { Group, Job, newTime, Resource, type Seat, Tenant, type VirtualTime } from '../state/records.js';
+import {
+  type AwayTag,
+  Group,
+  Job,
+  newTime,
+  Resource,
+  type Seat,
+  Tenant,
+  type VirtualTime,
+} from '../state/records.js';
 import type { Rate, Recorded, Scope } from '../state/scope.js';
 import type { EngineState, Shard } from '../state/state.js';
 import { ByteReader, type ByteWriter, FormatError } from './bytes.js';
@@ -129,10 +138,17 @@ function unpackRate(from: ByteReader): Rate | undefined {
   return { rps, burst: from.number(), costMax: from.number(), tatUs: from.number() };
 }
 
+/** A time that was only looked at is not stored: a new owner has not looked at it. */
+const counts = ({ stored, epoch }: Pick<VirtualTime, 'stored' | 'epoch'>, shard: Shard): boolean =>
+  stored > 0 && epoch === shard.epoch;
+
+const byResource = (a: { readonly resource: Resource }, b: { readonly resource: Resource }): number =>
+  a.resource.number - b.resource.number;
+
 function packTime(out: ByteWriter, { stored, epoch }: VirtualTime, shard: Shard): void {
-  const counts = stored > 0 && epoch === shard.epoch;
-  out.count(counts ? epoch : 0);
-  out.tag(counts ? stored : 0);
+  const isStored = counts({ stored, epoch }, shard);
+  out.count(isStored ? epoch : 0);
+  out.tag(isStored ? stored : 0);
 }
 
 function unpackTime(time: VirtualTime, from: ByteReader): void {
@@ -159,8 +175,12 @@ function packTenant(out: ByteWriter, tenant: Tenant, shard: Shard): void {
   out.byte(tenant.isConfigured ? 1 : 0);
   out.number(tenant.served);
   packSeat(out, tenant.free, shard);
-  out.count(tenant.seats.size);
-  for (const [resource, seat] of tenant.seats) {
+  const seats = [...tenant.seats]
+    .map(([resource, seat]) => ({ resource, seat }))
+    .filter(({ seat: { tag, clock } }) => counts(tag, shard) || counts(clock, shard))
+    .sort(byResource);
+  out.count(seats.length);
+  for (const { resource, seat } of seats) {
     packResourceName(out, resource);
     packSeat(out, seat, shard);
   }
@@ -188,6 +208,16 @@ function unpackSeat({ tag, clock }: Seat, from: ByteReader): void {
   unpackTime(clock, from);
 }
 
+function packAway(out: ByteWriter, group: Group, shard: Shard): void {
+  const tags: AwayTag[] = [];
+  for (let { away } = group; away; away = away.next) if (counts(away.tag, shard)) tags.push(away);
+  out.count(tags.length);
+  for (const { resource, tag } of tags.sort(byResource)) {
+    packResourceName(out, resource);
+    packTime(out, tag, shard);
+  }
+}
+
 function packGroup(out: ByteWriter, group: Group, shard: Shard): void {
   out.count(group.number);
   out.text(group.id);
@@ -204,11 +234,7 @@ function packGroup(out: ByteWriter, group: Group, shard: Shard): void {
   out.count(group.progressMs);
   packCounters(out, group);
   packTime(out, group.tag, shard);
-  out.byte(group.away ? 1 : 0);
-  if (group.away) {
-    packResourceName(out, group.away.resource);
-    packTime(out, group.away.tag, shard);
-  }
+  packAway(out, group, shard);
   packQueues(out, group);
   packJobs(out, group);
   out.count(group.outcomes.size);
@@ -243,8 +269,8 @@ function unpackGroup(state: EngineState, from: ByteReader): Group {
   group.progressMs = from.count();
   unpackCounters(group, from);
   unpackTime(group.tag, from);
-  if (from.byte() === 1) {
-    group.away = { resource: unpackResourceName(state, from), tag: newTime() };
+  for (let left = from.count(); left > 0; left--) {
+    group.away = { resource: unpackResourceName(state, from), tag: newTime(), next: group.away };
     unpackTime(group.away.tag, from);
   }
   unpackQueues(group, from);

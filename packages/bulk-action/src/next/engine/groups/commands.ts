@@ -1,7 +1,7 @@
 import { hasEnded } from '../../../states.js';
 import { decide } from '../changes/decide.js';
 import { forgetCongestion } from '../congestion/points.js';
-import { refresh } from '../fair/order.js';
+import { refresh, unpark } from '../fair/order.js';
 import { cutRound } from '../run/end.js';
 import type { EngineState } from '../state/state.js';
 
@@ -21,6 +21,7 @@ export function receiveCommand(state: EngineState, command: Command): void {
       return;
     case 'forget-congestion':
       forgetCongestion(state, group);
+      if (group.parkedAt >= 0) unpark(state, group);
       return;
     case 'pause-group':
       if (group.isPaused === command.isPaused) return;

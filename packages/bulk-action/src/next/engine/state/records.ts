@@ -153,6 +153,13 @@ export class Tenant extends Scope {
   }
 }
 
+/** The tag of a group in the line of a limited resource. Most groups have none or one: a chain takes less than a map. */
+export interface AwayTag {
+  readonly resource: Resource;
+  readonly tag: VirtualTime;
+  readonly next: AwayTag | undefined;
+}
+
 /** A group that one service slows alone. */
 export interface Slowness {
   resource: Resource;
@@ -238,9 +245,9 @@ export class Group extends Scope {
   readonly durations: Histogram = newHistogram();
   /** Failed jobs by code; undefined before the first failure. */
   codes: Map<string, number> | undefined;
-  /** Its tag among jobs that call no limited resource, and that in the line of the limited resource where it stood last. */
+  /** Its tag among jobs that call no limited resource, and those in the lines of limited resources. */
   readonly tag = newTime();
-  away: { readonly resource: Resource; readonly tag: VirtualTime } | undefined;
+  away: AwayTag | undefined;
   readonly queues: (Queue | undefined)[] = [];
   readonly inFlight = new Map<Position, Job>();
   /** Jobs that take the group's next turns: due retries, orphans, jobs given back. */
