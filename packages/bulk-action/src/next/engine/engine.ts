@@ -7,32 +7,64 @@ import { ByteWriter } from './format/bytes.js';
 import { decodeChunk } from './format/chunk.js';
 import { encodeNote } from './format/note.js';
 import { packRecord, type StoredRecord } from './format/record.js';
-import { type Command, receiveCommand } from './groups/commands.js';
+import { jumpClock } from './groups/clock.js';
+import type { Command } from './groups/commands.js';
+import {
+  endRecallsOf,
+  type Greeting,
+  launch,
+  type Notice,
+  type Recalled,
+  receiveCommand,
+  receiveGreeting,
+  receiveNotice,
+  receiveRecalled,
+  receiveStarted,
+  redeliver,
+  type Started,
+} from './groups/notices.js';
+import {
+  forgetDeleted,
+  type LettersDeleted,
+  type Redrive,
+  type RedriveAnswer,
+  redriveLetters,
+} from './groups/redrive.js';
 import { receiveSubmit, type Submit } from './groups/submit.js';
+import { watchDue } from './groups/watcher.js';
+import { Intake, type Settled } from './intake.js';
 import { type Loaded, restoreState } from './restore.js';
+import { emitDueProgress } from './results/events.js';
+import { assignAggregations } from './run/assign-aggregations.js';
 import { dropIfDone } from './run/end.js';
 import { type InstanceSeen, orphanJobs, seeInstance } from './run/instances.js';
-import { type Settlement, settle } from './run/settle.js';
+import { returnOwedLetters } from './run/owed.js';
+import type { Settlement } from './run/settle.js';
 import { startJobs } from './run/start.js';
 import { requeueDue } from './run/wait.js';
 import { nextWakeUs } from './run/wake.js';
+import type { JobBody } from './state/chunks.js';
 import type { EngineConfig } from './state/config.js';
-import type { ChunkAddress, Position } from './state/position.js';
-import type { Job, JobBody } from './state/records.js';
+import type { JobRef, Message } from './state/message.js';
+import type { ChunkAddress } from './state/position.js';
+import type { Job } from './state/records.js';
+import type { EngineEvent, SideWrite } from './state/side-writes.js';
 import { EngineState, type Want } from './state/state.js';
 
 /** One entry of the inbox. */
 export type InboxEntry =
   | Submit
   | Command
-  | { readonly kind: 'settled'; readonly instanceId: string; readonly settlements: readonly Settlement[] }
+  | Notice
+  | Started
+  | Recalled
+  | Greeting
+  | Settled
+  | LettersDeleted
   | InstanceSeen;
 
 /** A job that an instance has to run once the commit is answered. */
-export interface Delivery {
-  readonly groupId: string;
-  readonly position: Position;
-  readonly attempt: number;
+export interface Delivery extends JobRef {
   readonly body: JobBody;
 }
 
@@ -45,8 +77,18 @@ export interface Commit {
   /** Notes below it are covered by records. */
   readonly cutSeq: number;
   readonly drops: readonly { readonly groupId: string; readonly address: ChunkAddress }[];
+  /** For the delivery lists of instances: messages come before jobs to run. */
+  readonly messages: ReadonlyMap<string, readonly Message[]>;
   readonly deliveries: ReadonlyMap<string, readonly Delivery[]>;
   readonly wants: readonly Want[];
+  /** Written in the same step, in this order. */
+  readonly writes: readonly SideWrite[];
+  /** Told to subscribers once the commit is stored. */
+  readonly events: readonly EngineEvent[];
+  /** Entries that this commit and those before it have taken in, since the engine was made. Only these may be deleted. */
+  readonly consumed: number;
+  /** True if something waits that did not fit: commit again at once. */
+  readonly hasMore: boolean;
 }
 
 /** A record is written again when it was dirty for so many commits, or for so many changes of all records. */
@@ -73,6 +115,7 @@ export class Engine {
   readonly #rng: Rng;
   readonly #checkpointAt: Checkpoint;
   readonly #writer = new ByteWriter();
+  readonly #intake: Intake<Exclude<InboxEntry, Settled>>;
   /** What the last commit met at the gate. */
   #pass = newPass();
   /** Records, cut and drops as of the last commit: they go with the next one. */
@@ -80,49 +123,92 @@ export class Engine {
 
   constructor(config: EngineConfig, rng: Rng, checkpoint: Checkpoint = CHECKPOINT) {
     this.state = new EngineState(config);
+    this.#intake = new Intake(this.state, (entry) => this.#receive(entry));
     this.#rng = rng;
     this.#checkpointAt = checkpoint;
   }
 
-  /** Rebuilds the state from what is stored. @throws FormatError if a record or note is damaged. */
-  open(loaded: Loaded, nowUs: number): void {
+  /**
+   * Rebuilds the state from what is stored.
+   * @param ownId - the owner's own instance: it calls `launch` before it runs a job.
+   * @throws FormatError if a record or note is damaged.
+   */
+  open(loaded: Loaded, nowUs: number, ownId = ''): void {
     this.#moveTo(nowUs);
+    this.state.ownId = ownId;
     restoreState(this.state, loaded);
   }
 
   /** Takes in what others did, in the order of the inbox. */
   receive(entries: readonly InboxEntry[], nowUs: number): void {
     this.#moveTo(nowUs);
-    for (const entry of entries) this.#receive(entry);
+    this.#intake.add(entries);
   }
 
-  #receive(entry: InboxEntry): void {
+  #receive(entry: Exclude<InboxEntry, Settled>): void {
     const { state } = this;
     switch (entry.kind) {
       case 'submit':
         receiveSubmit(state, entry);
         return;
-      case 'settled':
-        for (const settlement of entry.settlements) settle(state, entry.instanceId, settlement);
-        return;
       case 'instance':
         seeInstance(state, entry);
+        return;
+      case 'letters-deleted':
+        forgetDeleted(state, entry);
+        return;
+      case 'notice':
+        receiveNotice(state, entry);
+        return;
+      case 'started':
+        receiveStarted(state, entry);
+        return;
+      case 'recalled':
+        receiveRecalled(state, entry);
+        return;
+      case 'greeting':
+        receiveGreeting(state, entry);
         return;
       default:
         receiveCommand(state, entry);
     }
   }
 
-  /** Settles an attempt of the owner's own. Returns whether it counted. */
+  /** Settles an attempt of the owner's own. Returns false if it is too late to count. */
   settle(instanceId: string, settlement: Settlement, nowUs: number): boolean {
     this.#moveTo(nowUs);
-    return settle(this.state, instanceId, settlement);
+    return this.#intake.settle(instanceId, settlement);
+  }
+
+  /** Queues jobs of dead letters again, with the next commit. The answer holds once that is stored. */
+  redrive(redrive: Redrive, nowUs: number): RedriveAnswer {
+    this.#moveTo(nowUs);
+    return redriveLetters(this.state, redrive);
   }
 
   /** Instances have died: what they ran is queued again. */
   buried(instanceIds: readonly string[], nowUs: number): void {
     this.#moveTo(nowUs);
-    for (const id of instanceIds) orphanJobs(this.state, id, () => this.#rng.next());
+    for (const id of instanceIds) {
+      orphanJobs(this.state, id, () => this.#rng.next());
+      endRecallsOf(this.state, id);
+    }
+  }
+
+  /**
+   * Reports whether the owner's own instance may launch a job of an answered commit, and counts it as launched. A job that was
+   * paused or cancelled since must not start.
+   */
+  launch(job: JobRef): boolean {
+    return launch(this.state, job);
+  }
+
+  /**
+   * The store's clock has jumped, back or ahead. Debts of rates, backoffs and timeouts last as long as before.
+   * @param nowUs - engine time after the jump.
+   */
+  clockJump(deltaUs: number, nowUs: number): void {
+    jumpClock(this.state, deltaUs, nowUs);
   }
 
   /** Takes in chunks that a commit wanted, in the order of its wants. */
@@ -143,8 +229,22 @@ export class Engine {
         if (queue) queue.loaded.push(chunk);
         dropIfDone(this.state, group, address);
       }
+      if (!queue && found.length === 0) this.#missing(want);
       refresh(this.state, group);
     }
+    this.#intake.drain();
+  }
+
+  /** The store has lost a chunk: what waits for its bodies goes on without them. */
+  #missing({ group, address }: Extract<Want, { queue: undefined }>): void {
+    group.chunks.set(address, {
+      address,
+      lines: [],
+      types: [],
+      createdMs: group.createdMs,
+      dueMs: undefined,
+    });
+    dropIfDone(this.state, group, address);
   }
 
   /** Returns the next commit, or undefined if nothing has happened that has to be stored. */
@@ -152,11 +252,18 @@ export class Engine {
     const { state } = this;
     this.#moveTo(nowUs);
     const { epoch } = state.shard;
+    this.#intake.drain();
+    watchDue(state);
     requeueDue(state);
+    const isRedelivered = redeliver(state);
     this.#pass = startJobs(state);
+    returnOwedLetters(state);
+    assignAggregations(state);
+    emitDueProgress(state);
     this.#endEpoch();
-    const { changes, wants } = state;
-    if (changes.length + wants.length + this.#before.drops.length === 0) return undefined;
+    const { changes, wants, mail } = state;
+    if (!isRedelivered && mail.size + changes.length + wants.length + this.#before.drops.length === 0)
+      return undefined;
     const seq = state.seq + 1;
     const note = encodeNote(this.#writer, { seq, atUs: state.nowUs, epoch }, changes);
     const before = this.#before;
@@ -165,8 +272,20 @@ export class Engine {
     state.seq = seq;
     state.changes = [];
     state.wants = [];
+    state.mail = new Map();
+    state.recallsMade = 0;
     this.#before = { ...this.#checkpoint(changes.length), drops: dropsOf(state) };
-    return { seq, note, ...before, records, deliveries: deliveriesOf(state), wants };
+    const sent = { messages: mail, deliveries: deliveriesOf(state), ...this.#besides() };
+    return { seq, note, ...before, records, wants, ...sent };
+  }
+
+  /** Takes what goes with the note. */
+  #besides(): Pick<Commit, 'writes' | 'events' | 'consumed' | 'hasMore'> {
+    const { state } = this;
+    const { events } = state;
+    state.events = [];
+    const { consumed, isWaiting: hasMore } = this.#intake;
+    return { writes: state.writes.take(), events, consumed, hasMore };
   }
 
   /** Time in µs at which the next commit is worth a try though nothing else has happened. Infinity means never. */

@@ -4,6 +4,9 @@ import { restoreSmoothing } from './congestion/smoothing.js';
 import { refresh } from './fair/order.js';
 import { readNote } from './format/note.js';
 import { type StoredRecord, unpackRecords } from './format/record.js';
+import { restoreAggregation } from './run/assign-aggregations.js';
+import { instanceOf } from './run/instances.js';
+import { watchGroup } from './run/watch.js';
 import type { Group } from './state/records.js';
 import type { EngineState } from './state/state.js';
 
@@ -34,13 +37,18 @@ export function restoreState(state: EngineState, { seq, records, notes }: Loaded
 /** Derives what is not stored of a group. */
 function restoreGroup(state: EngineState, group: Group): void {
   countGroup(state, group, 1);
+  restoreAggregation(state, group);
   for (const queue of group.queues) if (queue) queue.cursor = queue.next;
   for (const job of group.delayed.values()) state.delayed.put(job);
   for (const job of group.inFlight.values()) {
     for (const scope of [group, group.tenant, state.shard]) scope.held += 1;
     if (job.resource) job.resource.held += 1;
     group.tenant.inFlight += 1;
+    const instance = instanceOf(state, job.instanceId);
+    instance.jobs.add(job);
+    instance.free -= 1;
   }
+  watchGroup(state, group);
   group.tag.live = group.tag.stored;
   for (const seat of [group.tenant.free, ...group.tenant.seats.values()])
     for (const time of [seat.tag, seat.clock, seat.line.clock]) time.live = time.stored;

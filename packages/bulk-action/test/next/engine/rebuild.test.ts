@@ -1,34 +1,9 @@
 import { seededRng } from '@millrace/foundation';
 import { expect, it } from 'vitest';
 import { Engine } from '../../../src/next/engine/engine.js';
-import { ByteWriter } from '../../../src/next/engine/format/bytes.js';
-import { packRecord } from '../../../src/next/engine/format/record.js';
 import { resolveEngineConfig } from '../../../src/next/engine/state/config.js';
-import type { EngineState } from '../../../src/next/engine/state/state.js';
+import { image } from './image.js';
 import { newJob, StoreModel } from './store.js';
-
-/** Everything durable, as it would be stored. */
-function image(state: EngineState): Map<string, string> {
-  const records = [...state.byNumber.values()].map((record) =>
-    packRecord(new ByteWriter(), state, record, 0),
-  );
-  return new Map(records.map(({ key, bytes }) => [key, Buffer.from(bytes).toString('hex')] as const).sort());
-}
-
-/** Jobs that wait, as counted and as the sum over all groups; groups that have not ended. */
-function waiting(state: EngineState): unknown {
-  const counted = [...state.tenants.values()].map(({ pending }) => pending);
-  const summed = [...state.tenants.values()].map((tenant) =>
-    [...state.groups.values()].reduce((sum, group) => sum + (group.tenant === tenant ? group.pending : 0), 0),
-  );
-  expect(counted).toEqual(summed);
-  return {
-    all: state.shard.pending,
-    tenants: [...state.tenants.values()]
-      .map(({ id, pending, openGroups }) => [id, pending, openGroups])
-      .sort(),
-  };
-}
 
 it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine that was, seed %i', (seed) => {
   const rng = seededRng(seed);

@@ -1,9 +1,18 @@
 import type { Commit, Engine, InboxEntry } from '../../../src/next/engine/engine.js';
 import { encodeChunk, type NewJob } from '../../../src/next/engine/format/chunk.js';
 import type { StoredRecord } from '../../../src/next/engine/format/record.js';
+import { decodeValue, type LetterFacts } from '../../../src/next/engine/format/side-values.js';
+import type { ReadLetter } from '../../../src/next/engine/groups/redrive.js';
 import type { Loaded } from '../../../src/next/engine/restore.js';
 import type { GroupSettings } from '../../../src/next/engine/state/change.js';
-import { CHUNK_JOBS_MAX, chunkAddress, DEFAULT_QUEUE } from '../../../src/next/engine/state/position.js';
+import {
+  CHUNK_JOBS_MAX,
+  chunkAddress,
+  DEFAULT_QUEUE,
+  queueOf,
+} from '../../../src/next/engine/state/position.js';
+import type { EngineEvent } from '../../../src/next/engine/state/side-writes.js';
+import { SideStore } from './side-store.js';
 
 const SETTINGS: GroupSettings = {
   weight: 1,
@@ -33,6 +42,8 @@ export class StoreModel {
   readonly #chunks = new Map<string, Map<number, string>>();
   readonly #next = new Map<string, number>();
   readonly inbox: InboxEntry[] = [];
+  readonly side = new SideStore();
+  readonly events: EngineEvent[] = [];
   seq = 0;
 
   submit(
@@ -60,6 +71,21 @@ export class StoreModel {
     this.inbox.push({ kind: 'submit', groupId, tenantId, settings, chunks, isSealed });
   }
 
+  /** Reads the oldest letters, each with a chunk number that is set aside for it. */
+  letters(most = 500, wanted: (letter: LetterFacts, groupId: string) => boolean = () => true): ReadLetter[] {
+    return this.side
+      .all('letter')
+      .map(({ groupId, position, bytes }) => ({ groupId, position, letter: decodeValue<LetterFacts>(bytes) }))
+      .filter(({ letter, groupId }) => wanted(letter.facts, groupId))
+      .slice(0, most)
+      .map((letter) => {
+        const key = `${letter.groupId} ${queueOf(letter.position)}`;
+        const number = this.#next.get(key) ?? 0;
+        this.#next.set(key, number + 1);
+        return { ...letter, address: chunkAddress(queueOf(letter.position), number) };
+      });
+  }
+
   #chunksOf(groupId: string): Map<number, string> {
     const chunks = this.#chunks.get(groupId) ?? new Map<number, string>();
     this.#chunks.set(groupId, chunks);
@@ -72,6 +98,10 @@ export class StoreModel {
     this.#notes.set(commit.seq, commit.note);
     for (const record of commit.records) this.#records.set(record.key, record);
     for (const seq of this.#notes.keys()) if (seq < commit.cutSeq) this.#notes.delete(seq);
+    this.side.apply(commit.writes);
+    this.events.push(...commit.events);
+    for (const write of commit.writes)
+      if (write.kind === 'chunk') this.#chunksOf(write.groupId).set(write.address, write.text);
     for (const { groupId, address } of commit.drops) this.#chunks.get(groupId)?.delete(address);
     const found = commit.wants.map((want) => {
       const chunks = this.#chunksOf(want.group.id);
@@ -81,7 +111,8 @@ export class StoreModel {
             .sort((a, b) => a - b)
             .slice(0, want.chunks)
         : [want.address];
-      return { want, found: addresses.map((address) => ({ address, text: chunks.get(address) as string })) };
+      const found = addresses.filter((address) => chunks.has(address));
+      return { want, found: found.map((address) => ({ address, text: chunks.get(address) as string })) };
     });
     engine.loaded(found, nowUs);
   }

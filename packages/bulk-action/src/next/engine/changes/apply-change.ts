@@ -1,9 +1,11 @@
 import { hasEnded } from '../../../states.js';
-import type { Change, GroupAdded, GroupMoved, LimitsSet } from '../state/change.js';
+import type { Change, GroupAdded, LimitsSet } from '../state/change.js';
 import { Group, Tenant } from '../state/records.js';
 import type { Recorded } from '../state/scope.js';
 import type { EngineState } from '../state/state.js';
+import { jumpClock, moveGroup, sealGroup, setPaused } from './apply-groups.js';
 import { announce, drop, endJob, startJob, waitAgain } from './apply-jobs.js';
+import { countLetter, forgetLetters, moveAggregation, redrive, reopen, returnLetters } from './apply-kept.js';
 import { reweigh } from './tags.js';
 
 /** The commit that a change belongs to. */
@@ -49,10 +51,11 @@ function apply(state: EngineState, change: Change, { seq, epoch }: When): void {
       break;
     case 'ended':
       endJob(change, epoch, isNewTo);
+      countLetter(state, change, isNewTo);
       break;
     case 'requeued':
     case 'delayed':
-      waitAgain(change, epoch, isNewTo);
+      waitAgain(state, change, epoch, isNewTo);
       break;
     case 'announced':
       if (isNewTo(change.group)) announce(change);
@@ -60,14 +63,29 @@ function apply(state: EngineState, change: Change, { seq, epoch }: When): void {
     case 'dropped':
       if (isNewTo(change.group)) drop(change);
       break;
+    case 'redriven':
+      redrive(state, change, isNewTo);
+      break;
+    case 'reopened':
+      if (isNewTo(change.group)) reopen(change);
+      break;
+    case 'letters-returned':
+      returnLetters(state, change, isNewTo);
+      break;
+    case 'letters-gone':
+      forgetLetters(state, change, isNewTo);
+      break;
+    case 'aggregation':
+      if (isNewTo(change.group)) moveAggregation(change);
+      break;
     case 'sealed':
-      if (isNewTo(change.group)) change.group.isSealed = true;
+      if (isNewTo(change.group)) sealGroup(change);
       break;
     case 'moved':
       if (isNewTo(change.group)) moveGroup(change);
       break;
     case 'paused':
-      if (isNewTo(change.scope)) change.scope.isPaused = change.isPaused;
+      if (isNewTo(change.scope)) setPaused(change);
       break;
     case 'limits':
       if (isNewTo(change.scope)) setLimits(state, change, epoch);
@@ -84,6 +102,12 @@ function apply(state: EngineState, change: Change, { seq, epoch }: When): void {
     }
     case 'forgotten':
       if (isNewTo(change.group)) change.group.lastBackoffMs = 0;
+      break;
+    case 'clock':
+      jumpClock(state, change, isNewTo);
+      break;
+    case 'answered':
+      if (isNewTo(state.shard)) state.shard.nonces.add(change.instanceId, change.nonce, change.result);
       break;
     case 'epoch':
       if (isNewTo(state.shard)) state.shard.epoch += 1;
@@ -114,29 +138,6 @@ function addGroup(state: EngineState, { number, id, tenant, settings, atUs }: Gr
   group.setRate(settings, atUs, state.config.limits.costMax);
   countGroup(state, group, 1);
   return group;
-}
-
-function moveGroup({ group, status, code, round, atUs }: GroupMoved): void {
-  group.status = status;
-  group.code = code;
-  group.round = round;
-  group.endedMs = undefined;
-  if (status !== 'COMPLETED' && status !== 'FAILED' && status !== 'CANCELLED') return;
-  group.endedMs = Math.floor(atUs / 1000);
-  group.isPaused = false;
-  if (status === 'COMPLETED') return;
-  // What has not ended ends with the round, however many jobs that are.
-  group.cancelled = group.registered - group.success - group.failed;
-  group.inFlight.clear();
-  group.delayed.clear();
-  group.skipped.clear();
-  group.outcomes.clear();
-  group.front.length = 0;
-  for (const queue of group.queues) {
-    if (!queue) continue;
-    queue.next = queue.tail;
-    queue.late.length = 0;
-  }
 }
 
 function setLimits(state: EngineState, change: LimitsSet, epoch: number): void {

@@ -1,6 +1,8 @@
-import { tatAfterStart } from '@millrace/foundation';
+import { emissionUs, tatAfterStart } from '@millrace/foundation';
 import { countFailure } from '../../../rules/failure-codes.js';
 import { recordDuration } from '../../../rules/histogram.js';
+import { hasEnded } from '../../../states.js';
+import { noteOutcome } from '../format/line.js';
 import type {
   ChunkAnnounced,
   ChunkDropped,
@@ -8,31 +10,29 @@ import type {
   JobEnded,
   JobRequeued,
   JobStarted,
+  Refund,
 } from '../state/change.js';
-import {
-  addressOf,
-  firstPosition,
-  indexOf,
-  type Position,
-  queueOf,
-  queueOfChunk,
-} from '../state/position.js';
+import { firstPosition, type Position, queueOf, queueOfChunk } from '../state/position.js';
 import { type Group, Job, type Queue } from '../state/records.js';
 import type { Recorded, Scope } from '../state/scope.js';
 import type { EngineState } from '../state/state.js';
+import { passAll } from './apply-groups.js';
+import { keepEnd } from './apply-kept.js';
 import { advanceStored, correctTag, groupWeight, tagIn } from './tags.js';
 
 /** Reports whether a change is new to a record. */
 type IsNewTo = (record: Recorded) => boolean;
 
-const OUTCOME_BYTES = 16;
-const OUTCOME_BITS = { COMPLETED: 1, FAILED: 2, CANCELLED: 3 } as const;
-
-/** Jobs are registered. A chunk that the queue has passed already is late. */
+/** Jobs are registered. A chunk that the queue has passed already is late. Jobs of a round that was cut are CANCELLED. */
 export function announce({ group, address, jobs, atUs }: ChunkAnnounced): void {
   const queue = group.queueOf(queueOfChunk(address));
   const first = firstPosition(address);
   if (first >= queue.tail) queue.tail = firstPosition(address + 1);
+  if (hasEnded(group.status)) {
+    group.late += jobs;
+    passAll(queue);
+    return;
+  }
   if (first < queue.next) queue.late.push(address);
   group.registered += jobs;
   group.progressMs = Math.floor(atUs / 1000);
@@ -41,6 +41,7 @@ export function announce({ group, address, jobs, atUs }: ChunkAnnounced): void {
 /** The bodies of a chunk are gone: all its jobs have ended. */
 export function drop({ group, address }: ChunkDropped): void {
   group.outcomes.delete(address);
+  group.kept?.redriven.delete(address);
 }
 
 /** An attempt begins: the job is in flight, and the tokens of the start are spent. */
@@ -54,7 +55,9 @@ export function startJob({ shard }: EngineState, change: JobStarted, epoch: numb
     job.attempt = change.attempt;
     job.instanceId = change.instanceId;
     job.resource = resource;
-    job.startedMs = Math.floor(atUs / 1000);
+    job.startedUs = atUs;
+    job.cost = cost;
+    job.isLaunched = false;
     job.turn = {
       seat,
       charge,
@@ -88,8 +91,16 @@ export function startJob({ shard }: EngineState, change: JobStarted, epoch: numb
   }
 }
 
-function spend({ rate }: Scope, atUs: number, cost: number): void {
-  if (rate) rate.tatUs = tatAfterStart(rate, atUs, cost);
+function spend(scope: Scope, atUs: number, cost: number): void {
+  const { rate } = scope;
+  if (!rate) return;
+  if (rate.tatUs <= atUs) scope.fullUs = atUs;
+  rate.tatUs = tatAfterStart(rate, atUs, cost);
+}
+
+/** Returns the tokens of a start that did not happen, unless they have come back already because the bucket was full since. */
+function refundTo({ rate, fullUs }: Scope, { cost, startedUs }: Refund): void {
+  if (rate && startedUs >= fullUs) rate.tatUs -= cost * emissionUs(rate.rps);
 }
 
 /** A job ends. Its end is kept with its chunk until all jobs of the chunk have ended. */
@@ -97,8 +108,9 @@ export function endJob(change: JobEnded, epoch: number, isNewTo: IsNewTo): void 
   const { group, position, outcome, durationMs, code, atUs } = change;
   correctCharge(change, epoch, isNewTo);
   if (!isNewTo(group)) return;
+  let attempts = 0;
   if (outcome === 'CANCELLED') cancelJob(group, position);
-  else takeJob(group, position);
+  else attempts = takeJob(group, position).attempt;
   if (outcome === 'COMPLETED') group.success += 1;
   else if (outcome === 'CANCELLED') group.cancelled += 1;
   else {
@@ -108,37 +120,32 @@ export function endJob(change: JobEnded, epoch: number, isNewTo: IsNewTo): void 
   }
   if (durationMs !== undefined) recordDuration(group.durations, durationMs);
   group.progressMs = Math.floor(atUs / 1000);
-  noteOutcome(group, position, OUTCOME_BITS[outcome]);
-}
-
-function noteOutcome(group: Group, position: Position, bits: number): void {
-  const address = addressOf(position);
-  let outcomes = group.outcomes.get(address);
-  if (!outcomes) {
-    outcomes = { ended: 0, bits: new Uint8Array(OUTCOME_BYTES) };
-    group.outcomes.set(address, outcomes);
-  }
-  outcomes.ended += 1;
-  const index = indexOf(position);
-  const byte = index >> 2;
-  outcomes.bits[byte] = (outcomes.bits[byte] ?? 0) | (bits << ((index & 3) * 2));
+  noteOutcome(group.outcomes, change, attempts);
+  if (change.kept) keepEnd(group, change.kept);
 }
 
 /** A job waits again: at the front of its group, or until it is due. */
-export function waitAgain(change: JobRequeued | JobDelayed, epoch: number, isNewTo: IsNewTo): void {
+export function waitAgain(
+  { shard }: EngineState,
+  change: JobRequeued | JobDelayed,
+  epoch: number,
+  isNewTo: IsNewTo,
+): void {
   const { group, position } = change;
   correctCharge(change, epoch, isNewTo);
+  if (change.kind === 'requeued' && change.refund) refund(shard, group, change.refund, isNewTo);
   if (change.kind === 'delayed' && change.throttledBy && isNewTo(change.throttledBy))
     change.throttledBy.throttles += 1;
   if (!isNewTo(group)) return;
-  const job = takeJob(group, position);
+  const job = takeWaiting(group, position);
   job.attempt = change.attempt;
   job.retryCount = change.retryCount;
   job.orphanCount = change.orphanCount;
   job.turn = undefined;
   if (change.kind === 'requeued') {
     job.place = 'FRONT';
-    group.front.push(job);
+    if (change.isFirst) group.front.unshift(job);
+    else group.front.push(job);
     return;
   }
   job.place = 'DELAYED';
@@ -149,6 +156,20 @@ export function waitAgain(change: JobRequeued | JobDelayed, epoch: number, isNew
     group.lastBackoffMs = change.backoffMs;
   }
   group.delayed.set(position, job);
+}
+
+function refund(shard: Scope, group: Group, given: Refund, isNewTo: IsNewTo): void {
+  const { tenant } = group;
+  if (isNewTo(group)) refundTo(group, given);
+  if (isNewTo(tenant)) {
+    refundTo(tenant, given);
+    tenant.served -= given.cost;
+  }
+  if (given.resource && isNewTo(given.resource)) {
+    refundTo(given.resource, given);
+    given.resource.starts -= 1;
+  }
+  if (isNewTo(shard)) refundTo(shard, given);
 }
 
 function correctCharge(
@@ -166,12 +187,22 @@ function correctCharge(
   if (seat !== tenant.free) correctTag(tenant.free.tag, epoch, by / tenant.weight);
 }
 
+/** Takes a job that waits again from where it runs or waits. Those before it in its queue keep their turns. */
+function takeWaiting(group: Group, position: Position): Job {
+  const found = removeWaiting(group, position);
+  if (found) return found;
+  const queue = group.queueOf(queueOf(position));
+  if (position === queue.next) passTo(group, queue, position + 1);
+  else group.skipped.add(position);
+  return new Job(group, position);
+}
+
 /** Takes a job out of where it waits or runs. A job of a queue is taken in turn. */
 function takeJob(group: Group, position: Position): Job {
   const found = removeWaiting(group, position);
   if (found) return found;
   const queue = group.queueOf(queueOf(position));
-  if (position >= queue.next) passTo(group, queue, position + 1);
+  if (position >= queue.next && !group.skipped.has(position)) passTo(group, queue, position + 1);
   return group.ready.find((job) => job.position === position) ?? new Job(group, position);
 }
 

@@ -10,7 +10,8 @@ import { isLearnt, knownCongestion, onAccepted, onStart, onThrottle } from '../.
 import { ratePerSecond } from '../../../rules/rate-window.js';
 import { type ThrottleBackoff, throttleBackoff } from '../../../rules/throttle-backoff.js';
 import { onLatency, onTimeout } from '../../../rules/vegas.js';
-import type { Group, Job, JobBody, Resource, Slowness } from '../state/records.js';
+import type { JobBody } from '../state/chunks.js';
+import type { Group, Job, Resource, Slowness } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { endSlowness, isOwn, updateLimits, updateSlowness } from './limits.js';
 import { noteGroupPoint, noteResourcePoint } from './points.js';

@@ -1,5 +1,6 @@
 import { groupSlotUs, updateLimits } from '../congestion/limits.js';
-import type { Group, Job, JobBody, Resource, Seat } from '../state/records.js';
+import type { JobBody } from '../state/chunks.js';
+import type { Group, Job, Resource, Seat } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { parkGroup, parkTenant, refresh, resourceOf } from './order.js';
 import { freeStartOf } from './turn.js';
@@ -44,8 +45,9 @@ export function nextGroup(state: EngineState, pass: GatePass): Group | undefined
       continue;
     }
     if (resource && seat.line.resource && isBlocked(state, pass, resource, cost)) continue;
+    if (state.shard.isPaused) return undefined;
     pass.globalSlotUs = state.shard.slotUs(state.nowUs, cost);
-    if (pass.globalSlotUs > state.nowUs || state.shard.isPaused) return undefined;
+    if (pass.globalSlotUs > state.nowUs) return undefined;
     pass.globalSlotUs = 0;
     return group;
   }

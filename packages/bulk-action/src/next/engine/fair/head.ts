@@ -1,6 +1,7 @@
 import { bodyAt } from '../format/chunk.js';
+import type { Chunk, JobBody } from '../state/chunks.js';
 import { addressOf, firstPosition, indexOf, type Position, queueOf } from '../state/position.js';
-import { type Chunk, type Group, Job, type JobBody, type Queue } from '../state/records.js';
+import { type Group, Job, type Queue } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 
 /** Chunks of a queue that are loaded ahead. */
@@ -55,7 +56,8 @@ function askAhead(state: EngineState, group: Group, queue: Queue): void {
   state.wants.push({ group, queue, after, chunks: CHUNKS_AHEAD - queue.loaded.length });
 }
 
-function loadedBody(state: EngineState, group: Group, position: Position): JobBody | undefined {
+/** Returns the body of a job if its chunk is loaded, else asks for it. */
+export function loadedBody(state: EngineState, group: Group, position: Position): JobBody | undefined {
   const address = addressOf(position);
   const chunk = group.chunks.get(address);
   if (chunk) return bodyAt(chunk, indexOf(position));

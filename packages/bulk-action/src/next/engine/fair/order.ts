@@ -1,5 +1,6 @@
 import { hasEnded } from '../../../states.js';
 import { inEpoch, tagIn } from '../changes/tags.js';
+import { noteGate } from '../results/attempts.js';
 import type { Group, Resource, Seat, Tenant, VirtualTime } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { findHead } from './head.js';
@@ -67,6 +68,7 @@ function refreshSeat(state: EngineState, seat: Seat, isOpen: boolean): void {
 
 /** Takes a group out of the order until it has a token for its next job. */
 export function parkGroup(state: EngineState, group: Group, untilUs: number): void {
+  noteGate(group.head, 'GROUP_RATE', untilUs - state.nowUs);
   group.parkedUntilUs = untilUs;
   state.parked.put(group);
   refresh(state, group);
@@ -75,6 +77,7 @@ export function parkGroup(state: EngineState, group: Group, untilUs: number): vo
 /** Takes a tenant out of the order until it has a token for the next job of this group. */
 export function parkTenant(state: EngineState, group: Group, untilUs: number): void {
   const { tenant } = group;
+  noteGate(group.head, 'TENANT_RATE', untilUs - state.nowUs);
   tenant.parkedFor = group;
   tenant.parkedUntilUs = untilUs;
   state.parked.put(tenant);

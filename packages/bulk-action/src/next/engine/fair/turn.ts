@@ -1,5 +1,6 @@
 import { groupWeight, inEpoch, tagIn } from '../changes/tags.js';
-import type { Group, Job, JobBody, Seat, Turn, VirtualTime } from '../state/records.js';
+import type { JobBody } from '../state/chunks.js';
+import type { Group, Job, Seat, Turn, VirtualTime } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { returnHead, takeHead } from './head.js';
 import { refresh, resourceOf, startTag, unpark } from './order.js';
@@ -15,6 +16,7 @@ export function takeTurn(state: EngineState, group: Group): Job {
   const turn: Turn = { seat, charge, groupStart: group.start, seatStart: seat.start, freeStart };
   job.turn = turn;
   job.place = 'READY';
+  job.readyMs = state.nowMs;
   job.resource = resourceOf(state, body.type);
   const { epoch } = state.shard;
   serve(seat.clock, tagIn(group, seat), epoch, turn.groupStart, charge / groupWeight(group));
@@ -91,6 +93,15 @@ export function undoTurn(state: EngineState, job: Job): void {
   if (group.parkedAt >= 0) unpark(state, group);
   if (tenant.parkedAt >= 0) unpark(state, tenant);
   refresh(state, group);
+}
+
+/** Takes the turns of all ready jobs back that share a group with one of these. */
+export function undoTurns(state: EngineState, jobs: readonly Job[]): void {
+  if (jobs.length === 0) return;
+  for (const group of new Set(jobs.map((job) => job.group)))
+    for (const job of [...group.ready].reverse()) undoTurn(state, job);
+  // A job that becomes ready again must not stand in its old place as well.
+  state.ready = state.ready.filter(({ place }) => place === 'READY');
 }
 
 /** Returns what a turn of a job is charged. */

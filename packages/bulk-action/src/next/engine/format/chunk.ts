@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
+import type { Chunk, JobBody } from '../state/chunks.js';
 import type { ChunkAddress } from '../state/position.js';
-import type { Chunk, JobBody } from '../state/records.js';
 import { FormatError } from './bytes.js';
 
 const CHUNK_VERSION = '1';

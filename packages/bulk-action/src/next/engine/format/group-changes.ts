@@ -76,13 +76,15 @@ const moved: ChangeCodec<GroupMoved> = {
 };
 
 const paused: ChangeCodec<Paused> = {
-  write(out, { scope, isPaused }) {
+  write(out, { scope, isPaused, atUs }) {
     out.bytes.integer(scope.number);
     out.bytes.byte(isPaused ? 1 : 0);
+    out.time(atUs);
   },
   read: (from) => ({
     scope: from.record(from.bytes.integer(), Scope),
     isPaused: from.bytes.byte() === 1,
+    atUs: from.time(),
   }),
 };
 

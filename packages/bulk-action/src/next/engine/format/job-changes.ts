@@ -7,13 +7,17 @@ import type {
   JobRequeued,
   JobStarted,
 } from '../state/change.js';
+import { readEndKept, writeEndKept } from './kept.js';
 import { type ChangeCodec, type NoteReader, type NoteWriter, pick } from './note-stream.js';
 
 const REASONS = Object.values(NonReadyReason);
 const OUTCOMES = ['COMPLETED', 'FAILED', 'CANCELLED'] as const;
 
+const HAS_KEPT = 4;
 const HAS_CHARGE = 1;
 const IS_LIMITED = 2;
+const HAS_REFUND = 1;
+const IS_FIRST = 2;
 
 /** Most bytes of a note are starts and ends. A start takes about 16 bytes, an end about 9. */
 const started: ChangeCodec<JobStarted> = {
@@ -56,19 +60,24 @@ const ended: ChangeCodec<JobEnded> = {
   write(out, change) {
     out.group(change.group);
     out.bytes.count(change.position);
-    out.bytes.byte(OUTCOMES.indexOf(change.outcome));
+    out.bytes.byte(OUTCOMES.indexOf(change.outcome) + (change.kept ? HAS_KEPT : 0));
     out.bytes.optional(change.durationMs);
     if (change.outcome === 'FAILED') out.bytes.text(change.code ?? '');
     out.correction(change.correction);
     out.time(change.atUs);
+    if (change.kept) writeEndKept(out.bytes, change.kept);
   },
   read(from) {
     const group = from.group();
     const position = from.bytes.count();
-    const outcome = pick(OUTCOMES, from.bytes.byte());
+    const flags = from.bytes.byte();
+    const outcome = pick(OUTCOMES, flags & ~HAS_KEPT);
     const durationMs = from.bytes.optional();
     const code = outcome === 'FAILED' ? from.bytes.text() : undefined;
-    return { group, position, outcome, durationMs, code, correction: from.correction(), atUs: from.time() };
+    const correction = from.correction();
+    const atUs = from.time();
+    const kept = flags & HAS_KEPT ? readEndKept(from.bytes) : undefined;
+    return { group, position, outcome, durationMs, code, correction, atUs, kept };
   },
 };
 
@@ -81,7 +90,7 @@ function writeWaiting(out: NoteWriter, change: JobRequeued | JobDelayed): void {
   out.correction(change.correction);
 }
 
-const readWaiting = (from: NoteReader): Omit<JobRequeued, 'kind'> => ({
+const readWaiting = (from: NoteReader): Omit<JobRequeued, 'kind' | 'refund' | 'isFirst'> => ({
   group: from.group(),
   position: from.bytes.count(),
   attempt: from.bytes.count(),
@@ -90,7 +99,26 @@ const readWaiting = (from: NoteReader): Omit<JobRequeued, 'kind'> => ({
   correction: from.correction(),
 });
 
-const requeued: ChangeCodec<JobRequeued> = { write: writeWaiting, read: readWaiting };
+const requeued: ChangeCodec<JobRequeued> = {
+  write(out, change) {
+    const { refund, isFirst } = change;
+    writeWaiting(out, change);
+    out.bytes.byte((refund ? HAS_REFUND : 0) + (isFirst ? IS_FIRST : 0));
+    if (!refund) return;
+    out.bytes.count(refund.cost);
+    out.time(refund.startedUs);
+    out.resource(refund.resource);
+  },
+  read(from) {
+    const waiting = readWaiting(from);
+    const flags = from.bytes.byte();
+    const refund =
+      flags & HAS_REFUND
+        ? { cost: from.bytes.count(), startedUs: from.time(), resource: from.resource() }
+        : undefined;
+    return { ...waiting, refund, isFirst: (flags & IS_FIRST) > 0 };
+  },
+};
 
 const delayed: ChangeCodec<JobDelayed> = {
   write(out, change) {

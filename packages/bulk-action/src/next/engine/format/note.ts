@@ -3,13 +3,17 @@ import type { EngineState } from '../state/state.js';
 import { ByteReader, type ByteWriter } from './bytes.js';
 import { GROUP_CHANGES } from './group-changes.js';
 import { JOB_CHANGES } from './job-changes.js';
+import { KEPT_CHANGES } from './kept.js';
 import { type ChangeCodec, NoteReader, NoteWriter, pick } from './note-stream.js';
+import { NOTICE_CHANGES } from './notice-changes.js';
 
 const NOTE_VERSION = 1;
 
 const CODECS: { readonly [K in Change['kind']]: ChangeCodec<Extract<Change, { kind: K }>> } = {
   ...JOB_CHANGES,
   ...GROUP_CHANGES,
+  ...NOTICE_CHANGES,
+  ...KEPT_CHANGES,
 };
 const KINDS = Object.keys(CODECS) as Change['kind'][];
 /** The codec of the same kind as the change. */

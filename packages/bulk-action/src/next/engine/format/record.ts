@@ -1,19 +1,21 @@
 import { GroupStatus, NonReadyReason } from '../../../states.js';
-import {
-  type AwayTag,
-  Group,
-  Job,
-  newTime,
-  Resource,
-  type Seat,
-  Tenant,
-  type VirtualTime,
-} from '../state/records.js';
-import type { Rate, Recorded, Scope } from '../state/scope.js';
+import { type AwayTag, Group, Job, newTime, Resource, type Seat, Tenant } from '../state/records.js';
+import type { Recorded } from '../state/scope.js';
 import type { EngineState, Shard } from '../state/state.js';
 import { ByteReader, type ByteWriter, FormatError } from './bytes.js';
 import { readSettings, writeSettings } from './group-changes.js';
+import { packKept, unpackKept } from './kept.js';
 import { pick } from './note-stream.js';
+import { packNonces, unpackNonces } from './notice-changes.js';
+import {
+  counts,
+  packScope,
+  packTime,
+  packTimes,
+  unpackScope,
+  unpackTime,
+  unpackTimes,
+} from './scope-record.js';
 
 const RECORD_VERSION = 1;
 const KINDS = ['shard', 'resource', 'tenant', 'group'] as const;
@@ -99,6 +101,8 @@ function packShard(out: ByteWriter, shard: Shard): void {
   packTime(out, shard.free.clock, shard);
   out.count(shard.epoch);
   out.count(shard.nextNumber);
+  packNonces(out, shard.nonces);
+  out.count(shard.letters);
 }
 
 function unpackShard(shard: Shard, from: ByteReader): Shard {
@@ -106,55 +110,9 @@ function unpackShard(shard: Shard, from: ByteReader): Shard {
   unpackTime(shard.free.clock, from);
   shard.epoch = from.count();
   shard.nextNumber = from.count();
+  unpackNonces(shard.nonces, from);
+  shard.letters = from.count();
   return shard;
-}
-
-/** The limits of a group are part of its settings. */
-function packScope(out: ByteWriter, scope: Scope): void {
-  out.number(scope.weight);
-  out.optional(scope.concurrency);
-  out.byte(scope.isPaused ? 1 : 0);
-  packRate(out, scope.rate);
-}
-
-function unpackScope(scope: Scope, from: ByteReader): void {
-  scope.weight = from.number();
-  scope.concurrency = from.optional();
-  scope.isPaused = from.byte() === 1;
-  scope.rate = unpackRate(from);
-}
-
-function packRate(out: ByteWriter, rate: Rate | undefined): void {
-  out.optional(rate?.rps);
-  if (!rate) return;
-  out.number(rate.burst);
-  out.number(rate.costMax);
-  out.number(rate.tatUs);
-}
-
-function unpackRate(from: ByteReader): Rate | undefined {
-  const rps = from.optional();
-  if (rps === undefined) return undefined;
-  return { rps, burst: from.number(), costMax: from.number(), tatUs: from.number() };
-}
-
-/** A time that was only looked at is not stored: a new owner has not looked at it. */
-const counts = ({ stored, epoch }: Pick<VirtualTime, 'stored' | 'epoch'>, shard: Shard): boolean =>
-  stored > 0 && epoch === shard.epoch;
-
-const byResource = (a: { readonly resource: Resource }, b: { readonly resource: Resource }): number =>
-  a.resource.number - b.resource.number;
-
-function packTime(out: ByteWriter, { stored, epoch }: VirtualTime, shard: Shard): void {
-  const isStored = counts({ stored, epoch }, shard);
-  out.count(isStored ? epoch : 0);
-  out.tag(isStored ? stored : 0);
-}
-
-function unpackTime(time: VirtualTime, from: ByteReader): void {
-  time.epoch = from.count();
-  time.stored = from.tag();
-  time.live = time.stored;
 }
 
 /** A record may name a resource whose own record was never written: the name stands beside the number. */
@@ -166,6 +124,9 @@ function packResourceName(out: ByteWriter, { number, name }: Resource): void {
 /** Returns the resource that a record names; adds it if it is new. */
 const unpackResourceName = (state: EngineState, from: ByteReader): Resource =>
   state.addResource(from.count(), from.text());
+
+const byResource = (a: { readonly resource: Resource }, b: { readonly resource: Resource }): number =>
+  a.resource.number - b.resource.number;
 
 function packTenant(out: ByteWriter, tenant: Tenant, shard: Shard): void {
   out.count(tenant.number);
@@ -225,7 +186,8 @@ function packGroup(out: ByteWriter, group: Group, shard: Shard): void {
   out.count(group.createdMs);
   writeSettings(out, group, group.rate);
   out.optional(group.rate?.tatUs);
-  out.byte((group.isPaused ? 1 : 0) + (group.isSealed ? 2 : 0));
+  packTimes(out, group);
+  out.byte(group.isSealed ? 1 : 0);
   out.byte(STATUSES.indexOf(group.status));
   out.text(group.code ?? '');
   out.count(group.round);
@@ -245,6 +207,7 @@ function packGroup(out: ByteWriter, group: Group, shard: Shard): void {
   }
   out.count(group.skipped.size);
   for (const position of group.skipped) out.count(position);
+  packKept(out, group.kept);
 }
 
 function unpackGroup(state: EngineState, from: ByteReader): Group {
@@ -258,9 +221,8 @@ function unpackGroup(state: EngineState, from: ByteReader): Group {
   const tatUs = from.optional();
   if (rps !== undefined && burst !== undefined)
     group.rate = { rps, burst, tatUs: tatUs ?? 0, costMax: state.config.limits.costMax };
-  const flags = from.byte();
-  group.isPaused = (flags & 1) > 0;
-  group.isSealed = (flags & 2) > 0;
+  unpackTimes(group, from);
+  group.isSealed = from.byte() === 1;
   group.status = pick(STATUSES, from.byte());
   group.code = from.text() || undefined;
   group.round = from.count();
@@ -278,9 +240,11 @@ function unpackGroup(state: EngineState, from: ByteReader): Group {
   for (let left = from.count(); left > 0; left--) {
     const address = from.count();
     const ended = from.byte();
-    group.outcomes.set(address, { ended, bits: Uint8Array.from({ length: 16 }, () => from.byte()) });
+    const bits = Uint8Array.from({ length: 16 }, () => from.byte());
+    group.outcomes.set(address, { ended, bits, facts: [], codes: undefined });
   }
   for (let left = from.count(); left > 0; left--) group.skipped.add(from.count());
+  group.kept = unpackKept(from);
   return group;
 }
 
@@ -289,6 +253,7 @@ const COUNTERS = [
   'success',
   'failed',
   'cancelled',
+  'late',
   'throttled',
   'rateDenied',
   'lastBackoffMs',
@@ -343,7 +308,8 @@ function packJobs(out: ByteWriter, group: Group): void {
   for (const job of group.inFlight.values()) {
     packJob(out, job);
     out.text(job.instanceId);
-    out.count(job.startedMs);
+    out.count(job.startedUs);
+    out.count(job.cost);
     const { resource, turn } = job;
     out.byte((resource ? 1 : 0) + (turn?.seat.line.resource ? 2 : 0));
     if (resource) packResourceName(out, resource);
@@ -365,7 +331,8 @@ function unpackJobs(state: EngineState, group: Group, from: ByteReader): void {
     const job = unpackJob(group, from);
     job.place = 'IN_FLIGHT';
     job.instanceId = from.text();
-    job.startedMs = from.count();
+    job.startedUs = from.count();
+    job.cost = from.count();
     const flags = from.byte();
     if (flags & 1) job.resource = unpackResourceName(state, from);
     const seat = flags & 2 && job.resource ? group.tenant.seatAt(job.resource) : group.tenant.free;

@@ -1,6 +1,9 @@
+import { hasEnded } from '../../../states.js';
 import { decide } from '../changes/decide.js';
 import { refresh } from '../fair/order.js';
-import { completeIfDone } from '../run/end.js';
+import { resumeRound } from '../run/aggregate.js';
+import { beginRound, completeIfDone } from '../run/end.js';
+import { watchGroup } from '../run/watch.js';
 import type { GroupSettings } from '../state/change.js';
 import type { ChunkAddress } from '../state/position.js';
 import type { Group, Tenant } from '../state/records.js';
@@ -20,25 +23,38 @@ export interface Submit {
 /** Registers the jobs of a submit. */
 export function receiveSubmit(state: EngineState, submit: Submit): void {
   const group = groupOf(state, submit);
+  if (submit.chunks.length > 0 && !group.isSealable && hasEnded(group.status)) beginRound(state, group);
+  if (submit.chunks.length > 0) resumeRound(state, group);
   for (const { address, jobs } of submit.chunks)
     decide(state, { kind: 'announced', group, address, jobs, atUs: state.nowUs });
-  if (submit.isSealed && !group.isSealed) {
+  if (hasEnded(group.status)) passLate(group);
+  else if (submit.isSealed && !group.isSealed) {
     decide(state, { kind: 'sealed', group });
     completeIfDone(state, group);
   }
   refresh(state, group);
 }
 
+/** Jobs of a round that was cut have ended with it. */
+function passLate({ queues }: Group): void {
+  for (const queue of queues) if (queue) queue.cursor = queue.tail;
+}
+
 function groupOf(state: EngineState, { groupId, tenantId, settings }: Submit): Group {
   const known = state.groups.get(groupId);
   if (known) return known;
-  const tenant = state.tenants.get(tenantId) ?? addTenant(state, tenantId);
+  const tenant = tenantOf(state, tenantId);
   const number = state.shard.nextNumber;
   decide(state, { kind: 'group', number, id: groupId, tenant, settings, atUs: state.nowUs });
-  return state.groups.get(groupId) as Group;
+  const group = state.groups.get(groupId) as Group;
+  watchGroup(state, group);
+  return group;
 }
 
-function addTenant(state: EngineState, id: string): Tenant {
+/** Returns a tenant; adds it if it is new. */
+export function tenantOf(state: EngineState, id: string): Tenant {
+  const known = state.tenants.get(id);
+  if (known) return known;
   decide(state, { kind: 'tenant', number: state.shard.nextNumber, id });
   return state.tenants.get(id) as Tenant;
 }

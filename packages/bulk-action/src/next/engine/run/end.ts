@@ -3,21 +3,39 @@ import { decide } from '../changes/decide.js';
 import { askFor } from '../fair/head.js';
 import { leaveSeat, refresh } from '../fair/order.js';
 import { undoTurn } from '../fair/turn.js';
+import { keepJobEnd } from '../results/job-end.js';
+import type { JobReport } from '../results/report.js';
+import { keepLine, keepRound, type RoundMade } from '../results/round.js';
 import type { ChargeCorrection, JobOutcome } from '../state/change.js';
 import { addressOf, type ChunkAddress } from '../state/position.js';
 import type { Group, Job } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
+import { beginAggregation, requeueAggregation } from './aggregate.js';
+import { watchGroup } from './watch.js';
+
+/** Attempts to add up the results of a round. */
+const AGGREGATION_ATTEMPTS = 3;
 
 /** How an attempt ended. */
-export interface AttemptEnd {
-  readonly durationMs: number;
-  readonly code?: string | undefined;
+export interface AttemptEnd extends JobReport {
   readonly correction?: ChargeCorrection | undefined;
 }
 
+/** Of jobs that end without an attempt. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  DEADLINE_EXCEEDED: 'The deadline passed before the job could start',
+  ORPHANED: 'Each instance that ran the job died; check whether the job crashes its process, then redrive it',
+};
+
+/** Returns the error of a job that ends without an attempt. */
+export const errorOf = (code: string) => ({ code, message: MESSAGES[code] });
+
 /** Ends a job that waits at the head of its group. */
 export function endHead(state: EngineState, group: Group, outcome: JobOutcome, code: string): void {
-  const { position } = group.head as Job;
+  const job = group.head as Job;
+  const { position } = job;
+  const isDead = outcome === 'FAILED' && (code === 'ORPHANED' || isRedriven(job));
+  const report = { durationMs: undefined, error: errorOf(code), isDead };
   group.head = undefined;
   leaveSeat(group);
   decide(state, {
@@ -28,12 +46,17 @@ export function endHead(state: EngineState, group: Group, outcome: JobOutcome, c
     durationMs: undefined,
     code,
     correction: undefined,
+    kept: keepJobEnd(state, job, outcome, report),
     atUs: state.nowUs,
   });
   const queue = group.queues.find((each) => each && each.cursor === position);
   if (queue) queue.cursor += 1;
   afterEnd(state, group, addressOf(position));
 }
+
+/** A job that expires after it was redriven is a dead letter again. */
+const isRedriven = ({ group, position }: Job): boolean =>
+  group.kept?.redriven.has(addressOf(position)) === true;
 
 /** Ends a job that was in flight. */
 export function endJob(state: EngineState, job: Job, outcome: JobOutcome, end: AttemptEnd): void {
@@ -44,8 +67,9 @@ export function endJob(state: EngineState, job: Job, outcome: JobOutcome, end: A
     position,
     outcome,
     durationMs: end.durationMs,
-    code: end.code,
+    code: end.error?.code,
     correction: end.correction,
+    kept: keepJobEnd(state, job, outcome, end),
     atUs: state.nowUs,
   });
   afterEnd(state, group, addressOf(position));
@@ -66,21 +90,62 @@ export function dropIfDone(state: EngineState, group: Group, address: ChunkAddre
   if (!chunk) askFor(state, group, address);
   else if (outcomes.ended >= chunk.lines.length) {
     group.chunks.delete(address);
+    keepLine(state, group, chunk);
     decide(state, { kind: 'dropped', group, address });
     state.drops.push({ group, address });
   }
 }
 
-/** Ends the round of a sealed group whose jobs have all ended. */
+/** Ends the round of a sealed group whose jobs have all ended. That of an open group ends when it has been idle for a while. */
 export function completeIfDone(state: EngineState, group: Group): void {
-  if (!group.isSealable || !group.isSealed || hasEnded(group.status)) return;
-  if (group.done < group.registered) return;
-  moveGroup(state, group, 'COMPLETED');
+  const { status } = group;
+  if (group.done < group.registered || hasEnded(status) || status === 'AGGREGATING') return;
+  if (!group.isSealable) watchGroup(state, group);
+  else if (group.isSealed) completeRound(state, group);
 }
 
-/** Changes the status of a group. */
-function moveGroup(state: EngineState, group: Group, status: Group['status'], code?: string): void {
+/** Ends the round of a group whose jobs have all ended, once its results are added up. */
+export function completeRound(state: EngineState, group: Group): void {
+  if (!group.kept?.aggregators.length) endRound(state, group, 'COMPLETED');
+  else {
+    beginAggregation(state, group);
+    watchGroup(state, group);
+  }
+}
+
+/** An attempt to add up the results of a round failed. The third failure ends the round. */
+export function failAggregation(state: EngineState, group: Group, message?: string): void {
+  const failures = (group.kept?.aggregation?.failures ?? 0) + 1;
+  if (failures < AGGREGATION_ATTEMPTS) requeueAggregation(state, group, failures);
+  else endRound(state, group, 'FAILED', 'AGGREGATION_FAILED', { message });
+}
+
+/** Ends the round of a group and writes its result. */
+export function endRound(
+  state: EngineState,
+  group: Group,
+  status: 'COMPLETED' | 'FAILED' | 'CANCELLED',
+  code?: string,
+  made?: RoundMade,
+): void {
+  state.aggregating.delete(group);
   decide(state, { kind: 'moved', group, status, code, round: group.round, atUs: state.nowUs });
+  keepRound(state, group, made);
+  watchGroup(state, group);
+}
+
+/** Begins the next round of a group that has ended. */
+export function beginRound(state: EngineState, group: Group): void {
+  const { round } = group;
+  decide(state, {
+    kind: 'moved',
+    group,
+    status: 'CREATED',
+    code: undefined,
+    round: round + 1,
+    atUs: state.nowUs,
+  });
+  watchGroup(state, group);
 }
 
 /** Ends the round of a group before its jobs have ended. What runs keeps its slot until its attempt ends. */
@@ -91,7 +156,8 @@ export function cutRound(
   code: string,
 ): void {
   for (const job of [...group.ready].reverse()) undoTurn(state, job);
-  moveGroup(state, group, status, code);
+  endRound(state, group, status, code);
+  if (group.kept?.owed.size) state.owing.add(group);
   group.head = undefined;
   group.chunks.clear();
   for (const queue of group.queues) {

@@ -4,7 +4,10 @@ import { isHeldBack, noteStart } from '../congestion/attempts.js';
 import { type GatePass, isOverdue, newPass, nextGroup } from '../fair/gate.js';
 import { unparkDue } from '../fair/order.js';
 import { takeTurn, undoTurn } from '../fair/turn.js';
-import type { Group, Instance, Job, JobBody, Turn } from '../state/records.js';
+import { emit } from '../results/events.js';
+import { fitsEnd } from '../results/job-end.js';
+import type { JobBody } from '../state/chunks.js';
+import type { Group, Instance, Job, Turn } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { endHead } from './end.js';
 
@@ -17,13 +20,22 @@ export function startJobs(state: EngineState): GatePass {
     if (!state.isFetching || state.readyJobs >= readyBound(state)) return pass;
     const group = nextGroup(state, pass);
     if (!group) return pass;
-    if (isOverdue(state, group)) endHead(state, group, 'FAILED', 'DEADLINE_EXCEEDED');
-    else takeTurn(state, group);
+    const code = failureOf(state, group);
+    if (!code) takeTurn(state, group);
+    else if (fitsEnd(state, group.head?.body?.payload)) endHead(state, group, 'FAILED', code);
+    else return pass;
   }
 }
 
+/** Returns why the head of a group must not start any more: its deadline has passed, or it has killed too many instances. */
+function failureOf(state: EngineState, group: Group): 'DEADLINE_EXCEEDED' | 'ORPHANED' | undefined {
+  if (isOverdue(state, group)) return 'DEADLINE_EXCEEDED';
+  const { orphanCount = 0 } = group.head ?? {};
+  return orphanCount > state.config.reliableQueue.maxOrphanCount ? 'ORPHANED' : undefined;
+}
+
 /** Returns how many jobs ready may hold: what waiting workers take at once. Without any live slot a small reserve. */
-function readyBound(state: EngineState): number {
+export function readyBound(state: EngineState): number {
   const { readyQueueMaxSize } = state.config.backpressure;
   const { live, free } = state.slots;
   const wanted = live === 0 ? state.config.workerPool.fetchBatchSize : free;
@@ -67,6 +79,7 @@ function start(state: EngineState, job: Job, instance: Instance): void {
   const { line } = seat;
   for (const scope of [group, group.tenant, state.shard]) scope.readyCost -= cost;
   if (resource) resource.readyCost -= cost;
+  const isFirst = group.status !== 'RUNNING';
   decide(state, {
     kind: 'started',
     group,
@@ -82,6 +95,7 @@ function start(state: EngineState, job: Job, instance: Instance): void {
     freeStart,
     atUs: state.nowUs,
   });
+  if (isFirst) emit(state, 'group.started', group);
   group.ready.shift();
   state.readyJobs -= 1;
   instance.free -= 1;

@@ -1,7 +1,8 @@
 import type { NonReadyReason } from '../../../states.js';
 import { decide } from '../changes/decide.js';
 import { refresh } from '../fair/order.js';
-import type { ChargeCorrection } from '../state/change.js';
+import { noteGate } from '../results/attempts.js';
+import type { ChargeCorrection, Refund } from '../state/change.js';
 import type { Job, Resource } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 
@@ -15,10 +16,15 @@ interface Waiting {
 export function requeueJob(
   state: EngineState,
   job: Job,
-  waiting: Waiting & { readonly attempt: number },
+  waiting: Waiting & {
+    readonly attempt: number;
+    readonly refund?: Refund | undefined;
+    /** True if it passes all others of its group. */
+    readonly isFirst?: boolean;
+  },
 ): void {
   const { group, position, retryCount, orphanCount } = job;
-  const { attempt, orphans, correction } = waiting;
+  const { attempt, orphans, correction, refund, isFirst = false } = waiting;
   group.head = undefined;
   state.delayed.remove(job);
   decide(state, {
@@ -29,6 +35,8 @@ export function requeueJob(
     retryCount,
     orphanCount: orphanCount + orphans,
     correction,
+    refund,
+    isFirst,
   });
   refresh(state, group);
 }
@@ -61,6 +69,7 @@ export function delayJob(
     backoffMs,
     throttledBy,
   });
+  noteGate(job, 'BACK_OFF', delayMs * 1000);
   state.delayed.put(job);
   refresh(state, group);
 }

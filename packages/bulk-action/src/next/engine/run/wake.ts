@@ -1,9 +1,10 @@
 import type { GatePass } from '../fair/gate.js';
 import type { EngineState } from '../state/state.js';
+import { aggregationDueMs } from './assign-aggregations.js';
 
 /**
  * Returns when the next commit is worth a try though nothing else has happened, in µs: a token comes, a pause that a service
- * asked for ends, or a delayed job is due. Infinity means never.
+ * asked for ends, or a delayed job is due, a group times out. Infinity means never.
  * @param pass - the last pass over the gate.
  */
 export function nextWakeUs(state: EngineState, { blocked, globalSlotUs }: GatePass): number {
@@ -14,5 +15,7 @@ export function nextWakeUs(state: EngineState, { blocked, globalSlotUs }: GatePa
   if (parkedUs !== undefined) wakeUs = Math.min(wakeUs, parkedUs);
   const dueMs = state.isDispatching ? state.delayed.peek()?.dueMs : undefined;
   if (dueMs !== undefined) wakeUs = Math.min(wakeUs, dueMs * 1000);
-  return wakeUs;
+  const watchMs = state.watched.peek()?.watchMs;
+  if (watchMs !== undefined) wakeUs = Math.min(wakeUs, watchMs * 1000);
+  return Math.min(wakeUs, aggregationDueMs(state) * 1000);
 }

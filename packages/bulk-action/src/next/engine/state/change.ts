@@ -1,4 +1,6 @@
 import type { GroupStatus, NonReadyReason, PriorityLevel } from '../../../states.js';
+import type { Aggregation, EndKept } from './kept.js';
+import type { CommandResult } from './message.js';
 import type { ChunkAddress, Position } from './position.js';
 import type { Group, Resource, Tenant } from './records.js';
 import type { Scope } from './scope.js';
@@ -23,12 +25,19 @@ export type Change =
   | JobRequeued
   | JobDelayed
   | ChunkDropped
+  | JobsRedriven
+  | GroupReopened
+  | LettersReturned
+  | LettersGone
+  | AggregationMoved
   | GroupSealed
   | GroupMoved
   | Paused
   | LimitsSet
   | GroupSet
   | CongestionForgotten
+  | NoticeAnswered
+  | ClockJumped
   | EpochEnded;
 
 export interface ResourceAdded {
@@ -114,7 +123,16 @@ export interface JobEnded {
   readonly correction: ChargeCorrection | undefined;
   /** Of a failure. */
   readonly code: string | undefined;
+  /** Undefined for a job that leaves nothing. */
+  readonly kept: EndKept | undefined;
   readonly atUs: number;
+}
+
+/** Tokens of a start that did not happen. */
+export interface Refund {
+  readonly cost: number;
+  readonly startedUs: number;
+  readonly resource: Resource | undefined;
 }
 
 /** A job goes to the front of its group. */
@@ -126,10 +144,13 @@ export interface JobRequeued {
   readonly retryCount: number;
   readonly orphanCount: number;
   readonly correction: ChargeCorrection | undefined;
+  readonly refund: Refund | undefined;
+  /** True if it passes all others of its group. */
+  readonly isFirst: boolean;
 }
 
 /** A job waits outside its queue until it is due. */
-export interface JobDelayed extends Omit<JobRequeued, 'kind'> {
+export interface JobDelayed extends Omit<JobRequeued, 'kind' | 'refund' | 'isFirst'> {
   readonly kind: 'delayed';
   readonly dueMs: number;
   readonly reason: NonReadyReason;
@@ -152,6 +173,51 @@ export interface ChunkDropped {
   readonly address: ChunkAddress;
 }
 
+/** Jobs of dead letters are queued again in a new chunk, and their letters go. */
+export interface JobsRedriven {
+  readonly kind: 'redriven';
+  readonly group: Group;
+  readonly address: ChunkAddress;
+  /** Jobs that the round counted as failed or cancelled, and jobs that it did not count. */
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly added: number;
+  /** How often each code was counted for the failed ones. */
+  readonly codes: readonly (readonly [code: string, count: number])[];
+  /** Jobs whose details were stored. */
+  readonly details: number;
+  readonly atUs: number;
+}
+
+/** The next round of a sealable group that has ended begins, with the counters of the last one. */
+export interface GroupReopened {
+  readonly kind: 'reopened';
+  readonly group: Group;
+  readonly atUs: number;
+}
+
+/** Redriven jobs of a chunk that did not end before their round was cut are dead letters again. */
+export interface LettersReturned {
+  readonly kind: 'letters-returned';
+  readonly group: Group;
+  readonly address: ChunkAddress;
+  readonly letters: number;
+}
+
+/** The journal has deleted letters: purged, past their retention, or beyond `deadLettersMax`. */
+export interface LettersGone {
+  readonly kind: 'letters-gone';
+  /** Undefined if the group is not known any more. */
+  readonly group: Group | undefined;
+  readonly letters: number;
+}
+
+/** The aggregation of a round waits, runs or waits again. */
+export interface AggregationMoved extends Readonly<Aggregation> {
+  readonly kind: 'aggregation';
+  readonly group: Group;
+}
+
 export interface GroupSealed {
   readonly kind: 'sealed';
   readonly group: Group;
@@ -171,6 +237,7 @@ export interface Paused {
   readonly kind: 'paused';
   readonly scope: Scope;
   readonly isPaused: boolean;
+  readonly atUs: number;
 }
 
 /** New limits of the shard, a resource, a tenant or a group. */
@@ -196,6 +263,22 @@ export interface GroupSet {
   readonly virtual: number;
   readonly timeoutMs: number;
   readonly deadlineMs: number | undefined;
+}
+
+/** A notice was carried out: a repeat of it gets the same result. */
+export interface NoticeAnswered {
+  readonly kind: 'answered';
+  readonly instanceId: string;
+  readonly nonce: number;
+  readonly result: CommandResult;
+}
+
+/** The store's clock has jumped. */
+export interface ClockJumped {
+  readonly kind: 'clock';
+  /** After the jump. */
+  readonly atUs: number;
+  readonly deltaUs: number;
 }
 
 export interface EpochEnded {

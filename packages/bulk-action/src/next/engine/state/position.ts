@@ -37,6 +37,9 @@ export const queueOfChunk = (address: ChunkAddress): number => Math.floor(addres
 /** Returns the queue of a position. */
 export const queueOf = (position: Position): number => queueOfChunk(addressOf(position));
 
+/** The position of the internal job that adds up the results of a round: behind all queues. */
+export const AGGREGATION_POSITION: Position = firstPosition(chunkAddress(10, 0));
+
 const MADE_ID = /^_(?:([0-9])\.)?([1-9][0-9]{0,13})$/;
 
 /** Returns the id of a job that was given none: `_1`, or `_9.1` in a queue that is not the default. */
@@ -51,3 +54,6 @@ export function positionOfMadeId(id: string): Position | undefined {
   const [, queue = String(DEFAULT_QUEUE), count] = MADE_ID.exec(id) ?? [];
   return count === undefined ? undefined : firstPosition(chunkAddress(Number(queue), 0)) + Number(count) - 1;
 }
+
+/** Returns the id of a job: its own, or the one that its position makes. */
+export const idOf = (id: string, position: Position): string => id || madeId(position);

@@ -8,7 +8,9 @@ import { type Histogram, newHistogram } from '../../../rules/histogram.js';
 import { newRateWindow, type RateWindow } from '../../../rules/rate-window.js';
 import { newVegas, type VegasState } from '../../../rules/vegas.js';
 import { type GroupStatus, hasEnded, type NonReadyReason, type PriorityLevel } from '../../../states.js';
+import type { Chunk, ChunkOutcomes, JobBody } from './chunks.js';
 import { History } from './history.js';
+import type { Kept } from './kept.js';
 import { type ChunkAddress, chunkAddress, firstPosition, type Position } from './position.js';
 import { type Rate, Scope } from './scope.js';
 
@@ -196,24 +198,6 @@ export class Queue {
   }
 }
 
-/** Up to 64 jobs as they were submitted. */
-export interface Chunk {
-  readonly address: ChunkAddress;
-  /** Raw lines. The job's own are cut from them when it becomes the head. */
-  readonly lines: readonly string[];
-  readonly types: readonly string[];
-  /** Time of the submit. */
-  readonly createdMs: number;
-  /** Not before this time. */
-  readonly dueMs: number | undefined;
-}
-
-/** Ends of the jobs of a chunk of which others have not ended: two bits a job. */
-export interface ChunkOutcomes {
-  ended: number;
-  readonly bits: Uint8Array;
-}
-
 /** One bulk action. */
 export class Group extends Scope {
   /** The stored id, `tenant/id`. */
@@ -239,6 +223,8 @@ export class Group extends Scope {
   success = 0;
   failed = 0;
   cancelled = 0;
+  /** Jobs that were acknowledged while the round was being cut. They are CANCELLED and not part of the result. */
+  late = 0;
   throttled = 0;
   rateDenied = 0;
   lastBackoffMs = 0;
@@ -254,7 +240,12 @@ export class Group extends Scope {
   readonly front: Job[] = [];
   readonly delayed = new Map<Position, Job>();
   readonly outcomes = new Map<ChunkAddress, ChunkOutcomes>();
-  /** Jobs cancelled before their turn. */
+  /** Undefined as long as its jobs leave nothing. */
+  kept: Kept | undefined;
+  /** When its progress was told last, and whether it waits to be told again. */
+  progressEventMs = 0;
+  isProgressDue = false;
+  /** Jobs that their queue passes over: cancelled, or taken to the front. */
   readonly skipped = new Set<Position>();
   /** Ready jobs, in the order of their turns. */
   readonly ready: Job[] = [];
@@ -320,6 +311,9 @@ export class Instance {
   readonly jobs = new Set<Job>();
   /** Jobs to deliver with the next commit. */
   outbox: Job[] = [];
+  /** Groups whose results it adds up. */
+  readonly aggregations = new Set<Group>();
+  aggregators: ReadonlySet<string> = new Set();
 
   constructor(id: string, slots: number, types: ReadonlySet<string>) {
     this.id = id;
@@ -347,29 +341,28 @@ export class Job {
   /** Resource that it calls. */
   resource: Resource | undefined;
   instanceId = '';
-  startedMs = 0;
+  startedUs = 0;
+  /** Cost of its start. */
+  cost = 0;
+  /** True once its instance has launched its handler, as far as the owner knows. */
+  isLaunched = false;
   dueMs = 0;
   reason: NonReadyReason = 'SCHEDULED';
   delayAt = -1;
+  /** When it had its turn. */
+  readyMs: number | undefined;
+  /** The gate that held it longest, and for how long. */
+  gate: string | undefined;
+  gateMs = 0;
 
   constructor(group: Group, position: Position) {
     this.group = group;
     this.position = position;
   }
-}
 
-/** A job as it was submitted. */
-export interface JobBody {
-  /** Empty for a made id. */
-  readonly id: string;
-  readonly type: string;
-  readonly cost: number;
-  /** Charge by a function of the user; undefined for the cost. */
-  readonly charge: number | undefined;
-  readonly deadlineMs: number | undefined;
-  readonly traceparent: string | undefined;
-  /** JSON. */
-  readonly payload: string;
+  get startedMs(): number {
+    return Math.floor(this.startedUs / 1000);
+  }
 }
 
 /** An order of delayed jobs by due time. */

@@ -40,7 +40,12 @@ export abstract class Scope extends Recorded {
   concurrency: number | undefined;
   /** Undefined means no rate limit. */
   rate: Rate | undefined;
-  isPaused = false;
+  /** The last start that found the bucket full. Tokens of earlier starts have come back already. */
+  fullUs = 0;
+  /** Begin of its pause; undefined while it is not paused. */
+  pausedMs: number | undefined;
+  /** Its groups made no progress only since then: time in which it was paused does not count. */
+  quietFromMs = 0;
   /** Cost of ready jobs, which will spend their tokens first. */
   readyCost = 0;
   /** Jobs that are ready or in flight. */
@@ -48,6 +53,10 @@ export abstract class Scope extends Recorded {
   /** While it is parked: when its next token comes. */
   parkedUntilUs = 0;
   parkedAt = -1;
+
+  get isPaused(): boolean {
+    return this.pausedMs !== undefined;
+  }
 
   /** Reports whether one more of its jobs may be held. */
   get hasRoom(): boolean {
@@ -59,7 +68,7 @@ export abstract class Scope extends Recorded {
     return this.rate ? nextSlotUs(this.rate, nowUs, cost, this.readyCost) : 0;
   }
 
-  /** Sets the rate. Starts that were spent stay spent. */
+  /** Sets the rate. Starts that were spent stay spent. The same rate changes nothing. */
   setRate(limits: Limits, nowUs: number, costMax: number): void {
     const { rps } = limits;
     if (!rps) {
@@ -67,6 +76,7 @@ export abstract class Scope extends Recorded {
       return;
     }
     const burst = limits.burst ?? defaultBurst(rps);
+    if (this.rate?.rps === rps && this.rate.burst === burst) return;
     const tatUs = this.rate ? tatAfterRateChange(this.rate, nowUs, rps, burst) : 0;
     this.rate = { rps, burst, tatUs, costMax };
   }

@@ -2,6 +2,7 @@ import { IndexedHeap, LinkedList } from '@millrace/foundation';
 import { newRateWindow, type RateWindow } from '../../../rules/rate-window.js';
 import type { Change } from './change.js';
 import type { EngineConfig } from './config.js';
+import { type Message, Nonces, type PendingRecall } from './message.js';
 import type { ChunkAddress } from './position.js';
 import {
   delayedJobs,
@@ -14,6 +15,7 @@ import {
   Tenant,
 } from './records.js';
 import { type Recorded, Scope } from './scope.js';
+import { type EngineEvent, SideWrites } from './side-writes.js';
 
 /** What all tenants of a shard share: the global rate, the fair order of tenants, and the numbers of records. */
 export class Shard extends Scope {
@@ -21,8 +23,11 @@ export class Shard extends Scope {
   /** One higher after each time that nothing waited and nothing ran: older tags count as 0. */
   epoch = 1;
   nextNumber = 1;
+  readonly nonces = new Nonces();
   /** Jobs of all groups that wait. Kept by `applyChange`. */
   pending = 0;
+  /** Dead letters in the store. */
+  letters = 0;
 }
 
 /** Chunks to load: the next ones of a queue, or one by its address. */
@@ -53,6 +58,15 @@ export class EngineState {
   /** Resource of each processor type that calls one. */
   readonly resourceOfType = new Map<string, Resource>();
   readonly instances = new Map<string, Instance>();
+  /** The owner's own instance. */
+  ownId = '';
+  /** Messages for instances, which the next commit delivers. */
+  mail = new Map<string, Message[]>();
+  /** Recalls without an answer, by number. */
+  readonly recalls = new Map<number, PendingRecall>();
+  recallsMade = 0;
+  /** Jobs in flight that their instances do not have, until their chunks are loaded. */
+  undelivered: Job[] = [];
   /** Ready jobs in the order of their turns. A job that has left is skipped. */
   ready: Job[] = [];
   readyJobs = 0;
@@ -68,6 +82,20 @@ export class EngineState {
   drops: { readonly group: Group; readonly address: ChunkAddress }[] = [];
   /** Chunks that the next commit asks for. */
   wants: Want[] = [];
+  /** What the next commit writes beside its note. */
+  readonly writes = new SideWrites();
+  /** What subscribers are told after the next commit. */
+  events: EngineEvent[] = [];
+  /** Groups whose progress is told once a second has passed since the last time. */
+  readonly progressing: Group[] = [];
+  /** Finished jobs kept as recent ones in this second. */
+  recent = { second: 0, jobs: 0 };
+  /** Groups that wait for an instance with their aggregators. */
+  readonly aggregating = new Set<Group>();
+  /** Ended groups with redriven jobs that have to become dead letters again. */
+  readonly owing = new Set<Group>();
+  /** Letters that were redriven lately, as `number:position`: a reader may not have seen that they are gone. */
+  readonly redriven = new Set<string>();
   readonly starts: RateWindow = newRateWindow();
   /** Groups that a service slows alone. */
   readonly slowed = new Set<Group>();

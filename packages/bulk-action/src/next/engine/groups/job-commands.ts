@@ -1,0 +1,61 @@
+import { leaveSeat, refresh } from '../fair/order.js';
+import { undoTurns } from '../fair/turn.js';
+import { outcomeAt } from '../format/line.js';
+import { endJob } from '../run/end.js';
+import { abortJobs } from '../run/recall.js';
+import { requeueJob } from '../run/wait.js';
+import { addressOf, indexOf, type Position, queueOf } from '../state/position.js';
+import { type Group, Job } from '../state/records.js';
+import type { EngineState } from '../state/state.js';
+import { DONE, type Effect, ENDED, NOT_FOUND } from './effect.js';
+
+/** A command for one job, which the caller has looked up by its id. */
+export interface JobCommand {
+  readonly kind: 'cancel-job' | 'run-job';
+  readonly groupId: string;
+  readonly position: Position;
+}
+
+/** Ends a job that waits. One that runs ends at once too: its attempt is aborted, and its settlement is late. */
+export function cancelJob(state: EngineState, group: Group, position: Position): Effect {
+  const job = findJob(state, group, position);
+  if (!(job instanceof Job)) return job;
+  const recalls = abortJobs(state, job.place === 'IN_FLIGHT' ? [job] : []);
+  state.delayed.remove(job);
+  group.head = undefined;
+  endJob(state, job, 'CANCELLED', { durationMs: undefined });
+  return { ...DONE, recalls };
+}
+
+/** Gives a job that waits the next turn of its group. In an ordered group no job passes those before it. */
+export function runJobNow(state: EngineState, group: Group, position: Position): Effect {
+  const job = findJob(state, group, position);
+  if (!(job instanceof Job)) return job;
+  if (job.place === 'IN_FLIGHT') return DONE;
+  if (group.isOrdered && job.place !== 'DELAYED')
+    return group.head?.position === position ? DONE : { result: { kind: 'refused', code: 'ORDERED' } };
+  leaveSeat(group);
+  const queue = group.queueOf(queueOf(position));
+  if (queue.cursor === position) queue.cursor += 1;
+  requeueJob(state, job, { attempt: job.attempt, orphans: 0, isFirst: true });
+  refresh(state, group);
+  return DONE;
+}
+
+/** Returns a job that has not ended, wherever it is. The turns of ready jobs are undone. */
+function findJob(state: EngineState, group: Group, position: Position): Job | Effect {
+  const queue = group.queues[queueOf(position)];
+  if (!queue || position >= queue.tail) return NOT_FOUND;
+  const address = addressOf(position);
+  const chunk = group.chunks.get(address);
+  if (chunk && indexOf(position) >= chunk.lines.length) return NOT_FOUND;
+  const running = group.inFlight.get(position);
+  if (running) return running;
+  undoTurns(state, group.ready);
+  const waiting = group.delayed.get(position) ?? group.front.find((job) => job.position === position);
+  if (waiting) return waiting;
+  const outcomes = group.outcomes.get(address);
+  const hasEnded = outcomes && outcomeAt(outcomes, indexOf(position)) !== undefined;
+  if (hasEnded || position < queue.next) return ENDED;
+  return new Job(group, position);
+}

@@ -1,0 +1,25 @@
+import { refresh } from '../fair/order.js';
+import { completeRound } from '../run/end.js';
+import { watchFinding, watchGroup } from '../run/watch.js';
+import type { EngineState } from '../state/state.js';
+import { cutGroup } from './commands.js';
+import { sendRecalls } from './notices.js';
+
+/** Groups that one commit looks at. */
+const LOOKS_MAX = 1_000;
+
+/**
+ * Looks at the groups that are due. Ends rounds without progress, past their deadlines, and of open groups that have been idle. A
+ * group whose `notBefore` has come begins.
+ */
+export function watchDue(state: EngineState): void {
+  for (let looks = 0; looks < LOOKS_MAX; looks++) {
+    const group = state.watched.peek();
+    if (!group || group.watchMs > state.nowMs) return;
+    const finding = watchFinding(state, group);
+    if (finding === 'IDLE') completeRound(state, group);
+    else if (finding) sendRecalls(state, { recalls: cutGroup(state, group, 'FAILED', finding) });
+    else refresh(state, group);
+    watchGroup(state, group);
+  }
+}
