@@ -1,4 +1,5 @@
 import type { Rng } from '@millrace/foundation';
+import { hasEnded } from '../../states.js';
 import { decide } from './changes/decide.js';
 import { dueSmoothing } from './congestion/smoothing.js';
 import { newPass } from './fair/gate.js';
@@ -9,6 +10,7 @@ import { encodeNote } from './format/note.js';
 import { packRecord, type StoredRecord } from './format/record.js';
 import { jumpClock } from './groups/clock.js';
 import type { Command } from './groups/commands.js';
+import { isFound } from './groups/job-commands.js';
 import {
   endRecallsOf,
   type Greeting,
@@ -47,7 +49,7 @@ import type { JobBody } from './state/chunks.js';
 import type { EngineConfig } from './state/config.js';
 import type { JobRef, Message } from './state/message.js';
 import type { ChunkAddress } from './state/position.js';
-import type { Job } from './state/records.js';
+import type { Group, Job } from './state/records.js';
 import type { EngineEvent, SideWrite } from './state/side-writes.js';
 import { EngineState, type Want } from './state/state.js';
 
@@ -123,7 +125,11 @@ export class Engine {
 
   constructor(config: EngineConfig, rng: Rng, checkpoint: Checkpoint = CHECKPOINT) {
     this.state = new EngineState(config);
-    this.#intake = new Intake(this.state, (entry) => this.#receive(entry));
+    this.#intake = new Intake(this.state, (entry) => {
+      if (!isFound(this.state, entry)) return false;
+      this.#receive(entry);
+      return true;
+    });
     this.#rng = rng;
     this.#checkpointAt = checkpoint;
   }
@@ -137,6 +143,7 @@ export class Engine {
     this.#moveTo(nowUs);
     this.state.ownId = ownId;
     restoreState(this.state, loaded);
+    this.#before = { ...this.#before, drops: dropsOf(this.state) };
   }
 
   /** Takes in what others did, in the order of the inbox. */
@@ -222,8 +229,12 @@ export class Engine {
     this.#moveTo(nowUs);
     for (const { want, found } of chunks) {
       const { group, queue } = want;
-      if (queue) queue.isAsked = false;
+      if (queue) {
+        queue.isAsked = false;
+        if (found.length + queue.loaded.length === 0) queue.cursor = Math.max(queue.cursor, want.tail);
+      }
       for (const { address, text } of found) {
+        if (this.#isDropped(group, address) || isCut(group, address)) continue;
         const chunk = group.chunks.get(address) ?? decodeChunk(address, text);
         group.chunks.set(address, chunk);
         if (queue) queue.loaded.push(chunk);
@@ -245,6 +256,14 @@ export class Engine {
       dueMs: undefined,
     });
     dropIfDone(this.state, group, address);
+  }
+
+  /** Reports whether a chunk is still stored only because its drop goes with the next commit. */
+  #isDropped(group: Group, address: ChunkAddress): boolean {
+    return (
+      this.#before.drops.some((drop) => drop.groupId === group.id && drop.address === address) ||
+      this.state.drops.some((drop) => drop.group === group && drop.address === address)
+    );
   }
 
   /** Returns the next commit, or undefined if nothing has happened that has to be stored. */
@@ -325,6 +344,10 @@ export class Engine {
     this.state.nowUs = Math.max(this.state.nowUs, nowUs);
   }
 }
+
+/** Reports whether a chunk ended with its round. */
+const isCut = ({ status, outcomes }: Group, address: ChunkAddress): boolean =>
+  hasEnded(status) && !outcomes.has(address);
 
 function dropsOf(state: EngineState): Commit['drops'] {
   const drops = state.drops.map(({ group, address }) => ({ groupId: group.id, address }));

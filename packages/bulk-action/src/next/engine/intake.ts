@@ -10,12 +10,12 @@ export interface Settled {
 
 /**
  * Takes in the inbox in order. A settlement waits for the next commit if its side writes do not fit into this one, or until the
- * body of a new dead letter is loaded; all entries behind it wait as well. A crash loses nothing, because the journal deletes only
+ * body of a new dead letter is loaded, a command for a job until its chunk is loaded; all entries behind it wait as well. A crash loses nothing, because the journal deletes only
  * consumed entries.
  */
 export class Intake<Entry extends { readonly kind: string }> {
   readonly #state: EngineState;
-  readonly #receive: (entry: Entry) => void;
+  readonly #receive: (entry: Entry) => boolean;
   #entries: (Entry | Settled)[] = [];
   /** Settlements of the first entry that were taken in. */
   #settled = 0;
@@ -24,7 +24,8 @@ export class Intake<Entry extends { readonly kind: string }> {
   /** Entries taken in so far. */
   consumed = 0;
 
-  constructor(state: EngineState, receive: (entry: Entry) => void) {
+  /** @param receive - takes an entry in; returns false while it must wait for a chunk. */
+  constructor(state: EngineState, receive: (entry: Entry) => boolean) {
     this.#state = state;
     this.#receive = receive;
   }
@@ -64,10 +65,7 @@ export class Intake<Entry extends { readonly kind: string }> {
   }
 
   #take(entry: Entry | Settled): boolean {
-    if (!isSettled(entry)) {
-      this.#receive(entry);
-      return true;
-    }
+    if (!isSettled(entry)) return this.#receive(entry);
     const { instanceId, settlements } = entry;
     for (; this.#settled < settlements.length; this.#settled++)
       if (!this.#settle(instanceId, settlements[this.#settled] as Settlement)) return false;

@@ -1,12 +1,15 @@
+import { hasEnded } from '../../states.js';
 import { applyChange, countGroup } from './changes/apply-change.js';
 import { openResources } from './congestion/resources.js';
 import { restoreSmoothing } from './congestion/smoothing.js';
+import { askFor } from './fair/head.js';
 import { refresh } from './fair/order.js';
 import { readNote } from './format/note.js';
 import { type StoredRecord, unpackRecords } from './format/record.js';
 import { restoreAggregation } from './run/assign-aggregations.js';
 import { instanceOf } from './run/instances.js';
 import { watchGroup } from './run/watch.js';
+import { addressOf, queueOfChunk } from './state/position.js';
 import type { Group } from './state/records.js';
 import type { EngineState } from './state/state.js';
 
@@ -21,7 +24,12 @@ export interface Loaded {
 /** Rebuilds the state from what is stored. @throws FormatError if a record or note is damaged. */
 export function restoreState(state: EngineState, { seq, records, notes }: Loaded): void {
   unpackRecords(state, records);
-  for (const note of notes) readNote(note, state, (change, head) => applyChange(state, change, head));
+  for (const note of notes)
+    readNote(note, state, (change, head) => {
+      applyChange(state, change, head);
+      // The drops of a commit go with the next one, which this owner makes.
+      if (change.kind === 'dropped' && head.seq === seq) state.drops.push(change);
+    });
   state.seq = seq;
   for (const tenant of state.tenants.values()) {
     tenant.pending = 0;
@@ -34,12 +42,29 @@ export function restoreState(state: EngineState, { seq, records, notes }: Loaded
   for (const group of state.groups.values()) refresh(state, group);
 }
 
+/** Asks for chunks whose jobs have all ended: only a loaded chunk tells how many there are. */
+function askForEnded(state: EngineState, group: Group): void {
+  if (group.outcomes.size === 0) return;
+  const open = [
+    ...group.inFlight.keys(),
+    ...group.delayed.keys(),
+    ...group.front.map(({ position }) => position),
+  ];
+  const addresses = new Set(open.map(addressOf));
+  for (const address of group.outcomes.keys()) {
+    const { next, late } = group.queueOf(queueOfChunk(address));
+    const isPassed = address < addressOf(next) || hasEnded(group.status);
+    if (isPassed && !addresses.has(address) && !late.includes(address)) askFor(state, group, address);
+  }
+}
+
 /** Derives what is not stored of a group. */
 function restoreGroup(state: EngineState, group: Group): void {
   countGroup(state, group, 1);
   restoreAggregation(state, group);
   for (const queue of group.queues) if (queue) queue.cursor = queue.next;
   for (const job of group.delayed.values()) state.delayed.put(job);
+  askForEnded(state, group);
   for (const job of group.inFlight.values()) {
     for (const scope of [group, group.tenant, state.shard]) scope.held += 1;
     if (job.resource) job.resource.held += 1;

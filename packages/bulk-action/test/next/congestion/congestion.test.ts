@@ -9,6 +9,7 @@ import type { AttemptOutcome } from '../../../src/next/engine/run/settle.js';
 import { resolveEngineConfig } from '../../../src/next/engine/state/config.js';
 import type { Group, Resource } from '../../../src/next/engine/state/records.js';
 import type { BulkActionConfig } from '../../../src/options.js';
+import { newCongestion } from '../../../src/rules/congestion.js';
 import { newJob, StoreModel } from '../engine/store.js';
 
 type Running = Parameters<Engine['settle']>[1] & { readonly instanceId: string; readonly type: string };
@@ -169,7 +170,7 @@ describe('bulk-action BA-3: resources', () => {
     shard.submit('x/2', 2, 'FREE');
     const started = shard.turn();
     expect(started.map(({ type }) => type).sort()).toEqual(['FREE', 'FREE', 'WORK']);
-    expect(shard.engine.wakeUs, 'until a job ends').toBe(Infinity);
+    expect(shard.waitMs, 'until a job ends, or the group times out').toBeGreaterThan(60_000);
     shard.settle(started.find(({ type }) => type === 'WORK'));
     expect(shard.turn()).toMatchObject([{ type: 'WORK' }]);
   });
@@ -226,6 +227,32 @@ describe('bulk-action BA-3: what a service taught', () => {
     expect(resourceStates(shard.engine.state)).toMatchObject([
       { resource: 'api', starts: 10, throttles: 10, limit: learnt?.rps },
     ]);
+  });
+
+  it('slows a group that is refused alone further, and not the others', () => {
+    const shard = new Shard({}, { WORK: 'api' });
+    refusedByAll(shard);
+    const api = shard.resource('api');
+    const started = shard.turn(5_000).filter(({ groupId }) => groupId === 'x/1');
+    expect(started.length).toBeGreaterThan(0);
+    const { flips } = api;
+    const slow = { resource: api, flips, congestion: newCongestion(), rate: undefined, frozenUntilMs: 0 };
+    shard.group('x/1').slow = slow;
+    const before = { ...api.congestion };
+    shard.nowMs += 2_000;
+    for (const job of started) shard.settle(job, throttled());
+    expect(api.congestion).toEqual(before);
+    expect(shard.group('x/1').slow?.rate?.rps).toBeGreaterThan(0);
+  });
+
+  it('is a rate from the first call on with initialRps, of one resource or of all', () => {
+    for (const config of [{ congestion: { initialRps: 5 } }, { resources: { api: { initialRps: 5 } } }]) {
+      const shard = new Shard(config, { WORK: 'api' });
+      shard.submit('x/1', 10, 'WORK');
+      expect(shard.turn()).toEqual([]);
+      expect(shard.waitMs).toBe(200);
+      expect(shard.turn(200)).toHaveLength(1);
+    }
   });
 
   it('slows one group alone while the others go on, until that is forgotten', () => {
@@ -304,6 +331,8 @@ describe('bulk-action BA-3: what a service taught', () => {
     other.open({ ...loaded, records: [...others, stored] }, shard.nowMs * 1000);
     expect(other.state.resources.get('api')?.vegas).toEqual(shard.resource('api').vegas);
     expect(packSmoothing(new ByteWriter(), other.state)).toEqual(stored);
+    const { limit, frozenForMs } = groupSlowness(other.state, other.state.groups.get('x/1') as Group) ?? {};
+    expect({ limit, frozenForMs }).toEqual({ limit: expect.any(Number), frozenForMs: 350 });
   });
 
   it('includes a pause at once, so that the next owner keeps it', () => {

@@ -1,9 +1,33 @@
-import { seededRng } from '@millrace/foundation';
+import { type Rng, seededRng } from '@millrace/foundation';
 import { expect, it } from 'vitest';
-import { Engine } from '../../../src/next/engine/engine.js';
+import { Engine, type InboxEntry } from '../../../src/next/engine/engine.js';
+import type { Command } from '../../../src/next/engine/groups/commands.js';
 import { resolveEngineConfig } from '../../../src/next/engine/state/config.js';
-import { image } from './image.js';
+import { chunkAddress, firstPosition } from '../../../src/next/engine/state/position.js';
+import { image, waiting } from './image.js';
 import { newJob, StoreModel } from './store.js';
+
+/** Commands that no job is lost by. */
+function anyCommand(rng: Rng, groupId: string, isPaused: boolean): InboxEntry[] {
+  const maybe = (value: number) => rng.pick([undefined, null, value]);
+  const limits = { rps: maybe(rng.integer(20, 90)), burst: maybe(rng.integer(1, 9)), concurrency: maybe(3) };
+  const weight = rng.pick([undefined, 1, 2, 0.3]);
+  const [tenantId = ''] = groupId.split('/');
+  const position = firstPosition(chunkAddress(rng.pick([5, 9]), 0)) + rng.integer(0, 400);
+  const priorityLevel = rng.pick(['high', 'normal', 'low'] as const);
+  const command = rng.pick<Command>([
+    { kind: 'update-group', groupId, update: { ...limits, weight, priorityLevel } },
+    { kind: 'update-tenant', tenantId, update: { ...limits, weight, minShare: maybe(0.4) } },
+    { kind: 'update-resource', name: 'api', update: { rps: limits.rps } },
+    { kind: 'update-global', update: { rps: rng.pick([null, 200]) } },
+    { kind: 'pause-all', isPaused: isPaused && rng.chance(0.3) },
+    { kind: 'pause-tenant', tenantId, isPaused: isPaused && rng.chance(0.3) },
+    { kind: 'pause-resource', name: 'api', isPaused: isPaused && rng.chance(0.3) },
+    { kind: 'run-job', groupId, position },
+  ]);
+  const nonce = rng.integer(1, 2_000);
+  return [{ kind: 'notice', instanceId: rng.pick(['a', 'b', 'c']), nonce, command }];
+}
 
 it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine that was, seed %i', (seed) => {
   const rng = seededRng(seed);
@@ -13,7 +37,7 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
   });
   const calls = { types: ['T', 'U', 'V'], resources: { U: 'api' } };
   const store = new StoreModel();
-  let nowUs = 1_000_000_000;
+  let nowUs = 1_000_000_000_000_000;
   const engine = new Engine(config, rng.fork('engine'));
   engine.open(store.load(), nowUs);
   engine.receive([{ kind: 'instance', id: 'a', slots: 5, ...calls }], nowUs);
@@ -37,11 +61,22 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
       );
     }
     if (rng.chance(0.01)) store.inbox.push({ kind: 'forget-congestion', groupId });
+    if (rng.chance(0.1)) store.inbox.push(...anyCommand(rng, groupId, step < 1_500));
+    if (rng.chance(0.002)) {
+      const deltaUs = rng.integer(-500_000_000, 100_000_000);
+      nowUs += deltaUs;
+      engine.clockJump(deltaUs, nowUs);
+    }
     if (rng.chance(0.02))
       store.inbox.push({ kind: 'pause-group', groupId, isPaused: step < 1_500 && rng.chance(0.5) });
-    if (step === 1_500)
+    if (step === 1_500) {
+      store.inbox.push({ kind: 'pause-all', isPaused: false });
+      for (const tenantId of engine.state.tenants.keys())
+        store.inbox.push({ kind: 'pause-tenant', tenantId, isPaused: false });
+      store.inbox.push({ kind: 'pause-resource', name: 'api', isPaused: false });
       for (const id of engine.state.groups.keys())
         store.inbox.push({ kind: 'pause-group', groupId: id, isPaused: false });
+    }
     engine.receive(store.inbox.splice(0), nowUs);
     for (let left = rng.integer(0, 4); left > 0 && running.length > 0; left--) {
       const [{ instance, ...job } = running[0] as (typeof running)[number]] = running.splice(
@@ -65,7 +100,8 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
     for (const [instance, deliveries] of commit.deliveries)
       for (const { groupId: id, position, attempt } of deliveries)
         running.push({ instance, groupId: id, position, attempt });
-    if (!rng.chance(0.02)) continue;
+    // What loaded chunks have changed goes with the next commit.
+    if (!rng.chance(0.02) || engine.state.changes.length > 0) continue;
     const other = new Engine(config, rng.fork('other'));
     other.open(store.load(), nowUs);
     expect(image(other.state)).toEqual(image(engine.state));

@@ -12,7 +12,7 @@ import type {
   JobStarted,
   Refund,
 } from '../state/change.js';
-import { firstPosition, type Position, queueOf, queueOfChunk } from '../state/position.js';
+import { addressOf, firstPosition, type Position, queueOf, queueOfChunk } from '../state/position.js';
 import { type Group, Job, type Queue } from '../state/records.js';
 import type { Recorded, Scope } from '../state/scope.js';
 import type { EngineState } from '../state/state.js';
@@ -42,6 +42,8 @@ export function announce({ group, address, jobs, atUs }: ChunkAnnounced): void {
 export function drop({ group, address }: ChunkDropped): void {
   group.outcomes.delete(address);
   group.kept?.redriven.delete(address);
+  const queue = group.queueOf(queueOfChunk(address));
+  if (addressOf(queue.next) === address) passTo(group, queue, firstPosition(address + 1));
 }
 
 /** An attempt begins: the job is in flight, and the tokens of the start are spent. */
@@ -108,9 +110,7 @@ export function endJob(change: JobEnded, epoch: number, isNewTo: IsNewTo): void 
   const { group, position, outcome, durationMs, code, atUs } = change;
   correctCharge(change, epoch, isNewTo);
   if (!isNewTo(group)) return;
-  let attempts = 0;
-  if (outcome === 'CANCELLED') cancelJob(group, position);
-  else attempts = takeJob(group, position).attempt;
+  const attempts = removeJob(group, position)?.attempt ?? 0;
   if (outcome === 'COMPLETED') group.success += 1;
   else if (outcome === 'CANCELLED') group.cancelled += 1;
   else {
@@ -206,11 +206,18 @@ function takeJob(group: Group, position: Position): Job {
   return group.ready.find((job) => job.position === position) ?? new Job(group, position);
 }
 
-/** Takes a job out of where it waits or runs. A job of a queue is skipped when its turn comes. */
-function cancelJob(group: Group, position: Position): void {
-  if (removeWaiting(group, position)) return;
+/**
+ * Takes a job that ends out of where it waits or runs. One of a queue is skipped when its turn comes: jobs before it may be ready,
+ * and a new owner queues them again.
+ */
+function removeJob(group: Group, position: Position): Job | undefined {
+  const found = removeWaiting(group, position);
+  if (found) return found;
   const queue = group.queueOf(queueOf(position));
-  if (position >= queue.next) group.skipped.add(position);
+  if (position < queue.next) return undefined;
+  group.skipped.add(position);
+  if (position === queue.next) passTo(group, queue, position + 1);
+  return undefined;
 }
 
 function removeWaiting(group: Group, position: Position): Job | undefined {
@@ -226,8 +233,10 @@ function removeWaiting(group: Group, position: Position): Job | undefined {
 }
 
 function passTo(group: Group, queue: Queue, next: Position): void {
+  const { skipped } = group;
   queue.next = next;
-  if (group.skipped.size === 0) return;
-  for (const position of group.skipped)
-    if (position < next && queueOf(position) === queue.priority) group.skipped.delete(position);
+  if (skipped.size === 0) return;
+  while (skipped.has(queue.next)) queue.next += 1;
+  for (const position of skipped)
+    if (position < queue.next && queueOf(position) === queue.priority) skipped.delete(position);
 }

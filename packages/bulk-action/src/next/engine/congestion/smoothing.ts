@@ -9,7 +9,9 @@ const SMOOTHING_EVERY_MS = 5_000;
 
 /** Returns learnt rates, windows and histories when it is time to store them again. */
 export function dueSmoothing(state: EngineState, out: ByteWriter): StoredRecord | undefined {
-  if (!state.isSmoothingDirty || state.nowMs < state.smoothingDueMs) return undefined;
+  const waitMs = state.smoothingDueMs - state.nowMs;
+  // A longer wait was set by a clock that has jumped back since.
+  if (!state.isSmoothingDirty || (waitMs > 0 && waitMs <= SMOOTHING_EVERY_MS)) return undefined;
   state.isSmoothingDirty = false;
   state.smoothingDueMs = state.nowMs + SMOOTHING_EVERY_MS;
   return packSmoothing(out, state);

@@ -37,6 +37,8 @@ export function findHead(state: EngineState, group: Group): Job | undefined {
 /** Moves the cursor to the next job that was not cancelled, as far as chunks are loaded. */
 function bodyAtCursor(group: Group, queue: Queue): JobBody | undefined {
   for (let chunk = queue.loaded[0]; chunk; chunk = queue.loaded[0]) {
+    // A chunk may be found before it is announced.
+    if (firstPosition(chunk.address) >= queue.tail) return undefined;
     queue.cursor = Math.max(queue.cursor, firstPosition(chunk.address));
     while (group.skipped.has(queue.cursor)) queue.cursor += 1;
     const body = addressOf(queue.cursor) === chunk.address ? bodyAt(chunk, indexOf(queue.cursor)) : undefined;
@@ -53,7 +55,7 @@ function askAhead(state: EngineState, group: Group, queue: Queue): void {
   const after = last ? last.address : addressOf(queue.cursor) - 1;
   if (firstPosition(after + 1) >= queue.tail) return;
   queue.isAsked = true;
-  state.wants.push({ group, queue, after, chunks: CHUNKS_AHEAD - queue.loaded.length });
+  state.wants.push({ group, queue, after, chunks: CHUNKS_AHEAD - queue.loaded.length, tail: queue.tail });
 }
 
 /** Returns the body of a job if its chunk is loaded, else asks for it. */

@@ -1,3 +1,4 @@
+import { askFor } from '../fair/head.js';
 import { leaveSeat, refresh } from '../fair/order.js';
 import { undoTurns } from '../fair/turn.js';
 import { outcomeAt } from '../format/line.js';
@@ -42,13 +43,31 @@ export function runJobNow(state: EngineState, group: Group, position: Position):
   return DONE;
 }
 
+/**
+ * Reports whether what an entry of the inbox names is loaded. Only the chunk of a queued job tells if there is such a job: asks for
+ * it if it is missing.
+ */
+export function isFound(
+  state: EngineState,
+  entry: { readonly kind: string; readonly command?: unknown },
+): boolean {
+  const { kind, groupId, position } = (entry.command ?? entry) as JobCommand;
+  if (kind !== 'cancel-job' && kind !== 'run-job') return true;
+  const group = state.groups.get(groupId);
+  const queue = group?.queues[queueOf(position)];
+  if (!group || !queue || position < queue.next || position >= queue.tail) return true;
+  if (group.chunks.has(addressOf(position))) return true;
+  askFor(state, group, addressOf(position));
+  return false;
+}
+
 /** Returns a job that has not ended, wherever it is. The turns of ready jobs are undone. */
 function findJob(state: EngineState, group: Group, position: Position): Job | Effect {
   const queue = group.queues[queueOf(position)];
   if (!queue || position >= queue.tail) return NOT_FOUND;
   const address = addressOf(position);
   const chunk = group.chunks.get(address);
-  if (chunk && indexOf(position) >= chunk.lines.length) return NOT_FOUND;
+  if (chunk && chunk.lines.length <= indexOf(position)) return NOT_FOUND;
   const running = group.inFlight.get(position);
   if (running) return running;
   undoTurns(state, group.ready);

@@ -5,7 +5,7 @@ import { resumeRound } from '../run/aggregate.js';
 import { beginRound, completeIfDone } from '../run/end.js';
 import { watchGroup } from '../run/watch.js';
 import type { GroupSettings } from '../state/change.js';
-import type { ChunkAddress } from '../state/position.js';
+import { type ChunkAddress, queueOf, queueOfChunk } from '../state/position.js';
 import type { Group, Tenant } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 
@@ -25,8 +25,11 @@ export function receiveSubmit(state: EngineState, submit: Submit): void {
   const group = groupOf(state, submit);
   if (submit.chunks.length > 0 && !group.isSealable && hasEnded(group.status)) beginRound(state, group);
   if (submit.chunks.length > 0) resumeRound(state, group);
-  for (const { address, jobs } of submit.chunks)
+  for (const { address, jobs } of submit.chunks) {
     decide(state, { kind: 'announced', group, address, jobs, atUs: state.nowUs });
+    // Jobs of a higher priority come first.
+    if (group.head && queueOf(group.head.position) < queueOfChunk(address)) group.head = undefined;
+  }
   if (hasEnded(group.status)) passLate(group);
   else if (submit.isSealed && !group.isSealed) {
     decide(state, { kind: 'sealed', group });

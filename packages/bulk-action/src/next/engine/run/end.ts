@@ -7,7 +7,8 @@ import { keepJobEnd } from '../results/job-end.js';
 import type { JobReport } from '../results/report.js';
 import { keepLine, keepRound, type RoundMade } from '../results/round.js';
 import type { ChargeCorrection, JobOutcome } from '../state/change.js';
-import { addressOf, type ChunkAddress } from '../state/position.js';
+import type { Chunk } from '../state/chunks.js';
+import { addressOf, type ChunkAddress, firstPosition, queueOfChunk } from '../state/position.js';
 import type { Group, Job } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { beginAggregation, requeueAggregation } from './aggregate.js';
@@ -90,10 +91,20 @@ export function dropIfDone(state: EngineState, group: Group, address: ChunkAddre
   if (!chunk) askFor(state, group, address);
   else if (outcomes.ended >= chunk.lines.length) {
     group.chunks.delete(address);
+    unload(group, chunk);
     keepLine(state, group, chunk);
     decide(state, { kind: 'dropped', group, address });
     state.drops.push({ group, address });
   }
+}
+
+/** A chunk whose jobs have all ended is not loaded again. */
+function unload(group: Group, chunk: Chunk): void {
+  const { address } = chunk;
+  const queue = group.queueOf(queueOfChunk(address));
+  const at = queue.loaded.indexOf(chunk);
+  if (at >= 0) queue.loaded.splice(at, 1);
+  if (addressOf(queue.cursor) === address) queue.cursor = firstPosition(address + 1);
 }
 
 /** Ends the round of a sealed group whose jobs have all ended. That of an open group ends when it has been idle for a while. */
@@ -156,6 +167,7 @@ export function cutRound(
   code: string,
 ): void {
   for (const job of [...group.ready].reverse()) undoTurn(state, job);
+  for (const job of group.delayed.values()) state.delayed.remove(job);
   endRound(state, group, status, code);
   if (group.kept?.owed.size) state.owing.add(group);
   group.head = undefined;

@@ -2,7 +2,7 @@ import { countEvents } from '../../../rules/rate-window.js';
 import { decide } from '../changes/decide.js';
 import { isHeldBack, noteStart } from '../congestion/attempts.js';
 import { type GatePass, isOverdue, newPass, nextGroup } from '../fair/gate.js';
-import { unparkDue } from '../fair/order.js';
+import { resourceOf, unparkDue } from '../fair/order.js';
 import { takeTurn, undoTurn } from '../fair/turn.js';
 import { emit } from '../results/events.js';
 import { fitsEnd } from '../results/job-end.js';
@@ -46,7 +46,7 @@ export function readyBound(state: EngineState): number {
 function startReady(state: EngineState): void {
   let taken = 0;
   for (const job of state.ready) {
-    if (job.place === 'READY' && isHeldBack(state, job)) holdBack(state, job.group);
+    if (job.place === 'READY' && mustReturn(state, job)) holdBack(state, job.group);
     else if (job.place === 'READY') {
       const instance = instanceFor(state);
       if (!instance) break;
@@ -55,6 +55,16 @@ function startReady(state: EngineState): void {
     taken += 1;
   }
   if (taken > 0) state.ready.splice(0, taken);
+}
+
+/**
+ * Reports whether a ready job must not start after all: its deadline has passed, an instance has announced that it calls another
+ * resource, or that one lets nothing through.
+ */
+function mustReturn(state: EngineState, job: Job): boolean {
+  const { type, deadlineMs } = job.body as JobBody;
+  if (state.nowMs >= Math.min(deadlineMs ?? Infinity, job.group.deadlineMs ?? Infinity)) return true;
+  return job.resource !== resourceOf(state, type) || isHeldBack(state, job);
 }
 
 /** What a ready job calls has become limited since its turn: the jobs of its group wait for their turns again. */

@@ -3,7 +3,7 @@ import { newRateWindow, type RateWindow } from '../../../rules/rate-window.js';
 import type { Change } from './change.js';
 import type { EngineConfig } from './config.js';
 import { type Message, Nonces, type PendingRecall } from './message.js';
-import type { ChunkAddress } from './position.js';
+import type { ChunkAddress, Position } from './position.js';
 import {
   delayedJobs,
   FairLine,
@@ -32,7 +32,14 @@ export class Shard extends Scope {
 
 /** Chunks to load: the next ones of a queue, or one by its address. */
 export type Want =
-  | { readonly group: Group; readonly queue: Queue; readonly after: ChunkAddress; readonly chunks: number }
+  | {
+      readonly group: Group;
+      readonly queue: Queue;
+      readonly after: ChunkAddress;
+      readonly chunks: number;
+      /** End of the queue when it was asked: chunks before it that are not found have ended. */
+      readonly tail: Position;
+    }
   | { readonly group: Group; readonly queue: undefined; readonly address: ChunkAddress };
 
 /** Everything that an engine knows. */
