@@ -36,6 +36,7 @@ export function restoreState(state: EngineState, { seq, records, notes }: Loaded
     tenant.openGroups = 0;
   }
   state.shard.pending = 0;
+  state.shard.waitingGroups = 0;
   for (const group of state.groups.values()) restoreGroup(state, group);
   restoreSmoothing(state, records);
   openResources(state);

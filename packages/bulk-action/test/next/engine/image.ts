@@ -20,6 +20,7 @@ export function waiting(state: EngineState): unknown {
   expect(counted).toEqual(summed);
   return {
     all: state.shard.pending,
+    groups: state.shard.waitingGroups,
     tenants: [...state.tenants.values()]
       .map(({ id, pending, openGroups }) => [id, pending, openGroups])
       .sort(),

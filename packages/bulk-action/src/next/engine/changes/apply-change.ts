@@ -31,6 +31,7 @@ export function countGroup({ shard }: EngineState, group: Group, sign: 1 | -1): 
   const { tenant, pending, status } = group;
   tenant.pending += sign * pending;
   shard.pending += sign * pending;
+  if (pending > 0) shard.waitingGroups += sign;
   if (!hasEnded(status)) tenant.openGroups += sign;
 }
 

@@ -24,8 +24,9 @@ export class Shard extends Scope {
   epoch = 1;
   nextNumber = 1;
   readonly nonces = new Nonces();
-  /** Jobs of all groups that wait. Kept by `applyChange`. */
+  /** Jobs of all groups that wait, and the groups that they belong to. Kept by `applyChange`. */
   pending = 0;
+  waitingGroups = 0;
   /** Dead letters in the store. */
   letters = 0;
 }

@@ -4,7 +4,7 @@ import { ratePerSecond } from '../../../rules/rate-window.js';
 import { NonReadyReason } from '../../../states.js';
 import { readyBound } from '../run/start.js';
 import { addressOf } from '../state/position.js';
-import { Group, type Job, Resource } from '../state/records.js';
+import { type FairLine, Group, type Job, Resource } from '../state/records.js';
 import type { Rate, Scope } from '../state/scope.js';
 import type { EngineState } from '../state/state.js';
 
@@ -19,17 +19,16 @@ export interface QueuesView extends FormerQueuesView {
 /** Tenants of a line that are searched for the job that has waited longest. */
 const LINE_SEATS = 32;
 
-/** Returns the queues as they are now. Takes O(groups + delayed jobs). */
+/** Returns the queues as they are now. Takes O(delayed jobs). */
 export function queuesView(state: EngineState): QueuesView {
   const { shard, readyJobs, delayed, parked } = state;
   const { live, free } = state.slots;
   const inFlight = shard.held - readyJobs;
-  const waiting = countWaiting(state);
   return {
     tenants: state.tenants.size,
-    groups: waiting.groups,
+    groups: shard.waitingGroups,
     parkedGroups: parked.items.filter((scope) => scope instanceof Group).length,
-    lane: waiting.jobs,
+    lane: shard.pending - readyJobs - delayed.size,
     ready: readyJobs,
     readyBound: readyBound(state),
     nonReady: delayed.size,
@@ -42,48 +41,52 @@ export function queuesView(state: EngineState): QueuesView {
     oldestWaitingMs: state.nowMs - oldestWaitingSinceMs(state),
     congestionRates: ratesOf(state.resources.values()),
     queuedJobs: shard.pending,
-    wantedWorkers: inFlight + readyJobs + waiting.runnable,
+    wantedWorkers: inFlight + readyJobs + (state.isFetching ? countRunnable(state) : 0),
   };
 }
 
-interface WaitingCounts {
-  /** Groups with jobs in their queues or fronts, and those jobs. */
-  groups: number;
-  jobs: number;
-  /** Those that would become ready if slots were free. */
-  runnable: number;
-}
+/** Groups that are searched for jobs that could run: 10 ms. */
+const GROUPS_MAX = 10_000;
 
-/** Counts what waits in queues and fronts, and what of it no pause holds back, as far as caps and the tokens of now reach. */
-function countWaiting(state: EngineState): WaitingCounts {
-  const counts: WaitingCounts = { groups: 0, jobs: 0, runnable: 0 };
+/**
+ * Counts the queued jobs that would become ready if slots were free: those of the groups in the fair orders, where no paused,
+ * parked or full group stands, as far as caps and the tokens of now reach. Of more than 10,000 groups the rest is left out.
+ */
+function countRunnable(state: EngineState): number {
   const left = new Map<Scope, number>();
   const roomOf = (scope: Scope, cost: number): number =>
     isUnlimited(scope) ? Infinity : (left.get(scope) ?? allowance(state, scope, cost));
   const take = (scope: Scope, cost: number, jobs: number): void => {
     if (!isUnlimited(scope)) left.set(scope, roomOf(scope, cost) - jobs);
   };
-  for (const group of state.groups.values()) {
-    const jobs = group.pending - group.ready.length - group.delayed.size;
-    if (jobs <= 0) continue;
-    counts.groups += 1;
-    counts.jobs += jobs;
-    if (!state.isFetching || isHeld(state, group)) continue;
-    const { cost, type } = group.head?.body ?? UNKNOWN;
-    const called = state.resourceOfType.get(type);
-    const resource = called?.isLimited ? called : group;
-    const most = group.isOrdered ? 1 - group.held : jobs;
-    const room = Math.min(roomOf(state.shard, cost), roomOf(group.tenant, cost), roomOf(resource, cost));
-    const runnable = Math.max(0, Math.min(jobs, most, room, roomOf(group, cost)));
-    if (runnable === 0) continue;
-    counts.runnable += runnable;
-    for (const scope of [state.shard, group.tenant, resource]) take(scope, cost, runnable);
+  let count = 0;
+  for (const { group, resource = group } of groupsInOrder(state)) {
+    const { cost } = group.head?.body ?? { cost: 1 };
+    const jobs = group.isOrdered ? 1 : group.pending - group.ready.length - group.delayed.size;
+    const scopes = [state.shard, group.tenant, resource];
+    const room = Math.min(...scopes.map((scope) => roomOf(scope, cost)), roomOf(group, cost));
+    const runnable = Math.max(0, Math.min(jobs, room));
+    for (const scope of scopes) take(scope, cost, runnable);
+    count += runnable;
   }
-  return counts;
+  return count;
 }
 
-/** A head that is not loaded. */
-const UNKNOWN = { cost: 1, type: '' };
+function* groupsInOrder(state: EngineState): Iterable<{ group: Group; resource: Resource | undefined }> {
+  let groups = 0;
+  for (const { resource, seats } of linesOf(state))
+    for (const seat of seats.items)
+      for (const group of seat.groups.items) {
+        yield { group, resource };
+        groups += 1;
+        if (groups === GROUPS_MAX) return;
+      }
+}
+
+const linesOf = (state: EngineState): readonly FairLine[] => [
+  state.shard.free,
+  ...[...state.limited].map(({ line }) => line),
+];
 
 const isUnlimited = (scope: Scope): boolean =>
   !scope.isPaused &&
@@ -106,13 +109,6 @@ function ratesOf(resources: Iterable<Resource>): Record<string, number> {
   return rates;
 }
 
-/** Reports whether a pause, a due time, a rate or the order of a group holds all its jobs. */
-function isHeld({ nowMs, nowUs }: EngineState, group: Group): boolean {
-  const { notBeforeMs = 0, parkedAt, parkedUntilUs } = group;
-  if (group.isPaused || group.tenant.isPaused || notBeforeMs > nowMs) return true;
-  return (parkedAt >= 0 && parkedUntilUs > nowUs) || (group.isOrdered && group.delayed.size > 0);
-}
-
 /** Returns how many jobs of this cost a scope lets through now. */
 function allowance({ nowUs }: EngineState, scope: Scope, cost: number): number {
   if (scope.isPaused || !scope.hasRoom || scope.slotUs(nowUs, cost) > nowUs) return 0;
@@ -133,7 +129,7 @@ function oldestWaitingSinceMs(state: EngineState): number {
   compare(state.ready.find((job) => job.place === 'READY' && !job.group.isPaused));
   const due = state.delayed.peek();
   if (due && !due.group.isPaused) sinceMs = Math.min(sinceMs, due.dueMs);
-  for (const { seats } of [state.shard.free, ...[...state.limited].map(({ line }) => line)])
+  for (const { seats } of linesOf(state))
     for (const { groups } of seats.first(LINE_SEATS)) compare(groups.peek()?.head);
   return sinceMs;
 }
