@@ -18,7 +18,7 @@ interface Limit {
   readonly perSecond: number;
 }
 
-/** Twenty workers with jobs of 100 ms: nearly 200 calls a second, if nobody is slowed. */
+/** Twenty workers with jobs of 100 ms: nearly 200 calls a second, if no group is slowed. */
 function callsOf(seed: string, limitsOf: (groupId: string) => readonly Limit[]) {
   const times = timesOf(seededRng(`${seed} service`), 100);
   const services = new Map<string, HiddenService>();

@@ -34,7 +34,7 @@ describe('settings of congestion control', () => {
     expect(ratePerSecond(calls, 8000, 20_000), 'of 100 afterwards').toBeGreaterThan(90);
   });
 
-  it('bulk-action BA-3: congestion.enabled false slows nobody, but a refused job waits all the same', () => {
+  it('bulk-action BA-3: congestion.enabled false slows no group, but a refused job still waits', () => {
     const times = timesOf(seededRng('disabled'), 50);
     const run = (enabled: boolean) => {
       const hidden = leakyBucket(() => 40, times);

@@ -16,20 +16,21 @@ import type { EngineState } from '../state/state.js';
 import { endSlowness, isOwn, updateLimits, updateSlowness } from './limits.js';
 import { noteGroupPoint, noteResourcePoint } from './points.js';
 
-/** No pause is longer, whatever a service asks for. */
+/** Maximum pause. A longer Retry-After is cut to it. */
 const RETRY_AFTER_MAX_MS = 86_400_000;
 /** A pause that grows by less is not stored at once. */
 const PAUSE_STEP_MS = 1_000;
 /** Codes of attempts that have not called the service. */
 const NOT_CALLED: ReadonlySet<string> = new Set(['PROCESSOR_NOT_FOUND', 'LEASE_LOST']);
 
-/** A refusal by a service: the pause that it asked for, and a number of [0, 1) that spreads the jobs that come back. */
+/** A refusal by a service. `random` is a number of [0, 1) that spreads the retries of jobs refused together. */
 export interface Throttle {
+  /** Pause that the service requires, in ms. */
   readonly retryAfterMs?: number | undefined;
   readonly random: number;
 }
 
-/** Reports whether a ready job must wait after all: what it calls became limited after its turn, or asked for a pause. */
+/** Reports whether a ready job must wait after all: its resource became limited after its turn, or requires a pause. */
 export function isHeldBack({ nowMs }: EngineState, { resource, turn }: Job): boolean {
   if (!resource?.isLimited) return false;
   return turn?.seat.line.resource !== resource || resource.frozenUntilMs > nowMs;
@@ -73,8 +74,8 @@ export function noteEnd(state: EngineState, job: Job, durationMs: number, code: 
 /** Takes note of an attempt that the service refused: slows the group or the resource. Returns how long the job waits. */
 export function noteThrottle(state: EngineState, job: Job, throttle: Throttle): ThrottleBackoff {
   const { group, resource, startedMs } = job;
-  const { retryAfterMs: asked, random } = throttle;
-  const retryAfterMs = asked === undefined ? undefined : Math.min(RETRY_AFTER_MAX_MS, Math.ceil(asked));
+  const { random } = throttle;
+  const retryAfterMs = pauseOf(throttle);
   if (resource && state.config.congestion.enabled) {
     resource.history.pointThrottles += 1;
     if (scopeOfThrottle(state, group, resource, startedMs) === 'resource') {
@@ -92,7 +93,10 @@ export function noteThrottle(state: EngineState, job: Job, throttle: Throttle): 
   return throttleBackoff(facts, state.config.congestion);
 }
 
-/** See rules/attribution.ts. */
+const pauseOf = ({ retryAfterMs }: Throttle): number | undefined =>
+  retryAfterMs === undefined ? undefined : Math.min(RETRY_AFTER_MAX_MS, Math.ceil(retryAfterMs));
+
+/** Decides whether a refusal slows the group or the resource. */
 function scopeOfThrottle(
   state: EngineState,
   group: Group,

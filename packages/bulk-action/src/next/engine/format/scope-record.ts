@@ -45,7 +45,7 @@ function unpackRate(from: ByteReader): Rate | undefined {
   return { rps, burst: from.number(), costMax: from.number(), tatUs: from.number() };
 }
 
-/** A time that was only looked at is not stored: a new owner has not looked at it. */
+/** Reports whether a virtual time is worth storing. One without a start exists only in this owner. */
 export const counts = ({ stored, epoch }: Pick<VirtualTime, 'stored' | 'epoch'>, shard: Shard): boolean =>
   stored > 0 && epoch === shard.epoch;
 

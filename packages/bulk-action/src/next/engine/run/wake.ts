@@ -3,8 +3,8 @@ import type { EngineState } from '../state/state.js';
 import { aggregationDueMs } from './assign-aggregations.js';
 
 /**
- * Returns when the next commit is worth a try though nothing else has happened, in µs: a token comes, a pause that a service
- * asked for ends, or a delayed job is due, a group times out. Infinity means never.
+ * Returns when the next commit is worth a try though nothing else has happened, in µs: a token comes, a pause of a
+ * service ends, a delayed job is due or a group times out. Infinity means never.
  * @param pass - the last pass over the gate.
  */
 export function nextWakeUs(state: EngineState, { blocked, globalSlotUs }: GatePass): number {

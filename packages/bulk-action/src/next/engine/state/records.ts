@@ -88,7 +88,7 @@ export class Resource extends Scope {
   /** The learnt rate, with a bucket of its own beside that of the configured one. */
   learnt: Rate | undefined;
   learntConcurrency: number | undefined;
-  /** Nothing may call it before, because it asked for that. */
+  /** End of the pause that it requires. Nothing calls it before. */
   frozenUntilMs = 0;
   /** True if anything limits its jobs now. */
   isLimited = false;
