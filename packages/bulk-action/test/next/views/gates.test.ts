@@ -138,7 +138,7 @@ describe('explain names the gate that is closed:', () => {
     scene.submit('y/g', 2);
     scene.submit('z/g', [{ type: 'CALL' }, { type: 'CALL' }]);
     scene.commit();
-    const detail = '1 jobs of the group are ready or running, its cap is 1';
+    const detail = 'Ready or running jobs of the group: 1, cap 1';
     expect(scene.gates('x/g', 1)).toEqual([{ gate: 'GROUP_CAP', detail }]);
     expect(scene.gateNames('y/g', 1)).toEqual(['TENANT_CAP']);
     expect(scene.gateNames('z/g', 1)).toEqual(['RESOURCE_CAP']);
@@ -203,7 +203,7 @@ describe('explain names the gate that is closed:', () => {
     expect(scene.state.readyJobs).toBe(2);
     const [full, turn] = scene.gates('x/g', 2).filter(({ gate }) => gate !== 'NO_PROCESSOR');
     expect(full).toEqual({ gate: 'READY_FULL', detail: '2 ready jobs wait for workers, the most is 2' });
-    const counts = '1 jobs of its group, 1 groups of its tenant and 0 tenants come first';
+    const counts = 'Ahead of it: 1 job of its group, 1 group of its tenant, 0 tenants';
     expect(turn).toEqual({ gate: 'TURN', detail: counts });
   });
 
@@ -219,7 +219,7 @@ describe('explain names the gate that is closed:', () => {
     scene.commit();
     const names = scene.gateNames('y/g', 8);
     expect(names).toContain('MAX_SHARE');
-    const detail = '1 tenants are below their minimum share and come first';
+    const detail = 'Tenants below their minimum share come first: 1';
     expect(scene.gates('y/h')).toContainEqual({ gate: 'MIN_SHARE', detail });
     expect(scene.gateNames('x/g', 8)).not.toContain('MIN_SHARE');
   });
@@ -230,7 +230,7 @@ describe('explain names the gate that is closed:', () => {
     scene.commit();
     scene.instance('a', 1);
     expect(scene.gateNames('x/g', 0)).toEqual([]);
-    const detail = "1 of 1 slots of the instances that run 'T' are free, and 1 ready jobs come first";
+    const detail = "1 of 1 slots of the instances that run 'T' are free, 1 ready job ahead of it";
     expect(scene.gates('x/g', 1)).toEqual([{ gate: 'WORKER', detail }]);
   });
 });

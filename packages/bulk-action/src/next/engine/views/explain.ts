@@ -52,7 +52,7 @@ export function explain(
   };
 }
 
-/** Gates that no time opens: somebody has to act, or the job will not run at all. */
+/** Gates that need an action, and the end of the job. */
 const STUCK: ReadonlySet<GateName> = new Set(['DONE', 'PAUSED', 'TENANT_PAUSED', 'NO_PROCESSOR']);
 /** Gates that only time opens. */
 const TIMED = /RATE$|SLOWED$|FROZEN$|BACK_OFF/;

@@ -114,7 +114,7 @@ function caps({ state, group, resource }: Waiting): GateView[] {
   const gates: GateView[] = [];
   const add = (gate: GateName, { held }: Scope, most: number | undefined, scope: string) => {
     if (most === undefined || held < most) return;
-    gates.push({ gate, detail: `${held} jobs of ${scope} are ready or running, its cap is ${most}` });
+    gates.push({ gate, detail: `Ready or running jobs of ${scope}: ${held}, cap ${most}` });
   };
   add('GROUP_CAP', group, group.concurrency, 'the group');
   add('TENANT_CAP', group.tenant, group.tenant.concurrency, `tenant '${group.tenant.id}'`);
@@ -173,12 +173,14 @@ function turns({ state, group, position, ahead }: Waiting): GateView[] {
       detail: `${state.readyJobs} ready jobs wait for workers, the most is ${bound}`,
     });
   if (jobsAhead + groupsAhead + tenantsAhead > 0) {
-    const detail = `${jobsAhead} jobs of its group, ${groupsAhead} groups of its tenant and ${tenantsAhead} tenants come first`;
+    const detail = `Ahead of it: ${counted(jobsAhead, 'job')} of its group, ${counted(groupsAhead, 'group')} of its tenant, ${counted(tenantsAhead, 'tenant')}`;
     gates.push({ gate: 'TURN', detail });
   } else if (!group.chunks.has(addressOf(position)))
     gates.push({ gate: 'TURN', detail: 'The job is being loaded' });
   return gates;
 }
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** Minimum shares of other tenants, and the maximum share of the group. */
 function shares(state: EngineState, group: Group): GateView[] {
@@ -194,11 +196,11 @@ function shares(state: EngineState, group: Group): GateView[] {
   if (below > 0)
     gates.push({
       gate: 'MIN_SHARE',
-      detail: `${below} tenants are below their minimum share and come first`,
+      detail: `Tenants below their minimum share come first: ${below}`,
     });
   const most = Math.ceil(maxShare * live);
   if (maxShare < 1 && most > 0 && group.held >= most && othersCanRun(state, group, most)) {
-    const detail = `${group.held} jobs of the group are ready or running, its maximum share while other groups wait is ${most}`;
+    const detail = `Ready or running jobs of the group: ${group.held}, maximum while other groups wait ${most}`;
     gates.push({ gate: 'MAX_SHARE', detail });
   }
   return gates;
@@ -220,7 +222,7 @@ function workers({ state, body, found }: Waiting): GateView[] {
   if (instances === 0 || free > before) return [];
   const type = body ? `that run '${body.type}'` : 'that are alive';
   if (live === 0) return [{ gate: 'WORKER', detail: `The instances ${type} have no slots` }];
-  const jobs = isReady ? `, and ${before} ready jobs come first` : '';
+  const jobs = isReady ? `, ${counted(before, 'ready job')} ahead of it` : '';
   return [{ gate: 'WORKER', detail: `${free} of ${live} slots of the instances ${type} are free${jobs}` }];
 }
 
