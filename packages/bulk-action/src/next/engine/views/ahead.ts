@@ -140,8 +140,13 @@ function othersInLines(
   return { groups, tenants };
 }
 
-/** Reports whether a limited resource lets no job through now, however little it costs. An overdue job ends nevertheless. */
-function isHeld(state: EngineState, resource: Resource | undefined, { groups }: Seat): boolean {
-  if (!resource || isOverdue(state, groups.peek() as Group)) return false;
+/**
+ * Reports whether a limited resource lets no job through now, however little it costs. Its line is met nevertheless if the first
+ * job there is overdue and ends, or lacks a token of its tenant, which parks the tenant.
+ */
+function isHeld(state: EngineState, resource: Resource | undefined, { groups, tenant }: Seat): boolean {
+  const group = groups.peek();
+  if (!resource || !group || isOverdue(state, group)) return false;
+  if (tenant.slotUs(state.nowUs, group.head?.body?.cost ?? 1) > state.nowUs) return false;
   return resource.isPaused || !resource.hasRoom || resource.slotUs(state.nowUs, 1) > state.nowUs;
 }
