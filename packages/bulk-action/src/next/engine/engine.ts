@@ -8,7 +8,6 @@ import { ByteWriter } from './format/bytes.js';
 import { decodeChunk } from './format/chunk.js';
 import { encodeNote } from './format/note.js';
 import { packRecord, type StoredRecord } from './format/record.js';
-import { jumpClock } from './groups/clock.js';
 import type { Command } from './groups/commands.js';
 import { isFound } from './groups/job-commands.js';
 import {
@@ -33,7 +32,7 @@ import {
   redriveLetters,
 } from './groups/redrive.js';
 import { receiveSubmit, type Submit } from './groups/submit.js';
-import { watchDue } from './groups/watcher.js';
+import { jumpClock, watchDue } from './groups/time.js';
 import { Intake, type Settled } from './intake.js';
 import { type Loaded, restoreState } from './restore.js';
 import { emitDueProgress } from './results/events.js';
@@ -234,7 +233,8 @@ export class Engine {
         if (found.length + queue.loaded.length === 0) queue.cursor = Math.max(queue.cursor, want.tail);
       }
       for (const { address, text } of found) {
-        if (this.#isDropped(group, address) || isCut(group, address)) continue;
+        const isOwed = group.kept?.owed.has(address) === true;
+        if (this.#isDropped(group, address) || (isCut(group, address) && !isOwed)) continue;
         const chunk = group.chunks.get(address) ?? decodeChunk(address, text);
         group.chunks.set(address, chunk);
         if (queue) queue.loaded.push(chunk);

@@ -3,7 +3,11 @@ import { expect, it } from 'vitest';
 import { Engine, type InboxEntry } from '../../../src/next/engine/engine.js';
 import type { Command } from '../../../src/next/engine/groups/commands.js';
 import { resolveEngineConfig } from '../../../src/next/engine/state/config.js';
-import { chunkAddress, firstPosition } from '../../../src/next/engine/state/position.js';
+import {
+  AGGREGATION_POSITION,
+  chunkAddress,
+  firstPosition,
+} from '../../../src/next/engine/state/position.js';
 import { image, waiting } from './image.js';
 import { newJob, StoreModel } from './store.js';
 
@@ -35,7 +39,7 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
     backpressure: { globalRps: 0 },
     resources: { api: { rps: 60, concurrency: 4 } },
   });
-  const calls = { types: ['T', 'U', 'V'], resources: { U: 'api' } };
+  const calls = { types: ['T', 'U', 'V'], resources: { U: 'api' }, aggregators: ['T'] };
   const store = new StoreModel();
   let nowUs = 1_000_000_000_000_000;
   const engine = new Engine(config, rng.fork('engine'));
@@ -60,6 +64,13 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
         },
       );
     }
+    if (step < 1_500 && rng.chance(0.01)) {
+      submitted += 3;
+      store.submit(`s/${step}`, [newJob(), newJob(), newJob()], { isSealed: true });
+    }
+    if (step < 1_500 && rng.chance(0.01))
+      submitted += engine.redrive({ letters: store.letters(rng.integer(1, 9)) }, nowUs).moved;
+    if (rng.chance(0.01)) store.inbox.push({ kind: 'letters-deleted', letters: [{ groupId, count: 1 }] });
     if (rng.chance(0.01)) store.inbox.push({ kind: 'forget-congestion', groupId });
     if (rng.chance(0.1)) store.inbox.push(...anyCommand(rng, groupId, step < 1_500));
     if (rng.chance(0.002)) {
@@ -86,11 +97,16 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
       const outcome = rng.chance(0.1)
         ? ({ kind: 'retry', reason: 'TRANSIENT_ERROR', delayMs: 50, spendsRetry: true } as const)
         : rng.chance(0.05)
-          ? ({ kind: 'failure', code: 'BROKEN' } as const)
+          ? ({ kind: 'failure', code: rng.pick(['BROKEN', 'E']), isDead: rng.chance(0.5) } as const)
           : step < 1_500 && rng.chance(0.02)
             ? ({ kind: 'throttled', random: rng.next() } as const)
-            : ({ kind: 'success' } as const);
-      const counted = engine.settle(instance, { ...job, durationMs: rng.integer(0, 100), outcome }, nowUs);
+            : rng.chance(0.8)
+              ? ({ kind: 'success' } as const)
+              : ({ kind: 'success', data: '1', numbers: { [rng.pick(['n', 'm'])]: rng.next() } } as const);
+      const aggregator = rng.chance(0.1) ? 'T' : undefined;
+      const settlement = { ...job, durationMs: rng.integer(0, 100), outcome, aggregator };
+      const counted = engine.settle(instance, settlement, nowUs);
+      if (job.position === AGGREGATION_POSITION) continue;
       expect(counted).toBe(true);
       if (outcome.kind === 'success' || outcome.kind === 'failure') done += 1;
     }
@@ -100,6 +116,15 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
     for (const [instance, deliveries] of commit.deliveries)
       for (const { groupId: id, position, attempt } of deliveries)
         running.push({ instance, groupId: id, position, attempt });
+    for (const [instance, messages] of commit.messages)
+      for (const message of messages)
+        if (message.kind === 'aggregate')
+          running.push({
+            instance,
+            groupId: message.groupId,
+            position: AGGREGATION_POSITION,
+            attempt: message.attempt,
+          });
     // What loaded chunks have changed goes with the next commit.
     if (!rng.chance(0.02) || engine.state.changes.length > 0) continue;
     const other = new Engine(config, rng.fork('other'));
@@ -108,4 +133,7 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
     expect(waiting(other.state)).toEqual(waiting(engine.state));
   }
   expect({ done, notes: store.notes < 5_000 }).toEqual({ done: submitted, notes: true });
+  const kinds = new Set(store.side.log.map(({ kind }) => kind));
+  for (const kind of ['result', 'attempt', 'letter', 'letter-gone', 'line', 'round', 'chunk'] as const)
+    expect(kinds).toContain(kind);
 });

@@ -110,6 +110,8 @@ export function moveRate(
 
 function moveTimes(group: Group, deltaUs: number, deltaMs: number): void {
   group.progressMs = moved(group.progressMs, deltaMs);
+  const { aggregation } = group.kept ?? {};
+  if (aggregation) aggregation.dueMs = moved(aggregation.dueMs, deltaMs);
   for (const job of group.inFlight.values()) job.startedUs = moved(job.startedUs, deltaUs);
   for (const job of group.delayed.values())
     if (job.reason !== 'SCHEDULED') job.dueMs = moved(job.dueMs, deltaMs);

@@ -69,12 +69,12 @@ export function redrive({ shard }: EngineState, change: JobsRedriven, isNewTo: I
     for (const [code, count] of codes)
       for (let left = count; left > 0; left--) forgetFailure(group.codes ?? new Map(), code);
     if (group.codes?.size === 0) group.codes = undefined;
-    kept.details -= change.details;
-    kept.letters -= jobs;
+    kept.details = Math.max(0, kept.details - change.details);
+    kept.letters = Math.max(0, kept.letters - jobs);
     kept.redriven.add(address);
     group.progressMs = Math.floor(change.atUs / 1000);
   }
-  if (isNewTo(shard)) shard.letters -= jobs;
+  if (isNewTo(shard)) shard.letters = Math.max(0, shard.letters - jobs);
 }
 
 /** Redriven jobs whose round was cut are dead letters again. */

@@ -56,6 +56,32 @@ function moveSeats(group: Group, seat: Seat): void {
 export const freeStartOf = (state: EngineState, free: Seat): number =>
   free.fairAt >= 0 ? free.start : startTag(state, free.line.clock, free.tag);
 
+/** Moves a group and its tenant back in their orders by the charge of a turn that is not used. */
+export function uncharge(state: EngineState, group: Group, { seat, charge }: Turn): void {
+  const { tenant } = group;
+  if (seat.tag.epoch !== state.shard.epoch) return;
+  if (group.seat === seat) {
+    group.start -= charge / groupWeight(group);
+    seat.groups.put(group);
+  }
+  for (const each of seat === tenant.free ? [seat] : [seat, tenant.free]) {
+    if (each.fairAt < 0) continue;
+    each.start -= charge / tenant.weight;
+    each.line.seats.put(each);
+  }
+}
+
+/** Brings the place of a group or tenant in its order up to a new weight. What it is owed for the past stays. */
+export function rescaleStart(
+  state: EngineState,
+  member: { start: number },
+  clock: VirtualTime,
+  factor: number,
+): void {
+  const virtual = inEpoch(clock, state.shard.epoch).live;
+  if (member.start > virtual) member.start = virtual + (member.start - virtual) * factor;
+}
+
 /** Counts a job that becomes ready, or leaves ready without a start. */
 function hold(state: EngineState, job: Job, cost: number, by: 1 | -1): void {
   const { group, resource } = job;

@@ -5,12 +5,11 @@ import { forgetCongestion } from '../congestion/points.js';
 import { refresh, refreshTenant, unpark } from '../fair/order.js';
 import { undoTurns } from '../fair/turn.js';
 import { cutRound } from '../run/end.js';
-import { abortJobs, type Recalls, recallJobs } from '../run/recall.js';
+import { abortJobs, DONE, type Effect, ENDED, NOT_FOUND, type Recalls, recallJobs } from '../run/recall.js';
 import { watchGroup } from '../run/watch.js';
 import { Group, type Job, Resource, Tenant } from '../state/records.js';
 import type { Scope } from '../state/scope.js';
 import type { EngineState } from '../state/state.js';
-import { DONE, type Effect, ENDED, NOT_FOUND } from './effect.js';
 import { cancelJob, type JobCommand, runJobNow } from './job-commands.js';
 import { tenantOf } from './submit.js';
 import {
@@ -45,7 +44,7 @@ export type Pause = { readonly isPaused: boolean } & (
 );
 
 /** New limits of a resource, or of everything. */
-export type ServiceUpdate = ScopeUpdate & { readonly isPaused?: boolean | undefined };
+type ServiceUpdate = ScopeUpdate & { readonly isPaused?: boolean | undefined };
 
 /** Carries out a command. One that names nothing, or something that has ended, changes nothing. */
 export function applyCommand(state: EngineState, command: Command): Effect {

@@ -3,12 +3,11 @@ import { leaveSeat, refresh } from '../fair/order.js';
 import { undoTurns } from '../fair/turn.js';
 import { outcomeAt } from '../format/line.js';
 import { endJob } from '../run/end.js';
-import { abortJobs } from '../run/recall.js';
+import { abortJobs, DONE, type Effect, ENDED, NOT_FOUND } from '../run/recall.js';
 import { requeueJob } from '../run/wait.js';
 import { addressOf, indexOf, type Position, queueOf } from '../state/position.js';
 import { type Group, Job } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
-import { DONE, type Effect, ENDED, NOT_FOUND } from './effect.js';
 
 /** A command for one job, which the caller has looked up by its id. */
 export interface JobCommand {

@@ -3,12 +3,12 @@ import { loadedBody } from '../fair/head.js';
 import { runningAggregation } from '../run/aggregate.js';
 import { greetAggregations } from '../run/assign-aggregations.js';
 import { type InstanceSeen, instanceOf, seeInstance } from '../run/instances.js';
+import type { Effect } from '../run/recall.js';
 import { inFlightAt, post, type Recalls, refOf } from '../run/recall.js';
 import { release, settle } from '../run/settle.js';
 import type { JobRef, PendingAnswer, RecallTarget } from '../state/message.js';
 import type { EngineState } from '../state/state.js';
 import { applyCommand, type Command, pausedScope, recallIn } from './commands.js';
-import type { Effect } from './effect.js';
 
 /** A command with its asker, who gets an answer. A repeat has the same nonce. */
 export interface Notice {

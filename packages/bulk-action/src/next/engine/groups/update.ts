@@ -1,13 +1,14 @@
 import { defaultBurst } from '@millrace/foundation';
 import type { PriorityLevel } from '../../../states.js';
 import { decide } from '../changes/decide.js';
-import { leaveSeat, refresh, refreshTenant } from '../fair/order.js';
-import { undoTurns } from '../fair/turn.js';
+import { groupWeight } from '../changes/tags.js';
+import { refresh, refreshTenant } from '../fair/order.js';
+import { rescaleStart, undoTurns } from '../fair/turn.js';
+import { DONE, type Effect } from '../run/recall.js';
 import { watchGroup } from '../run/watch.js';
 import { type Group, Tenant, type VirtualTime } from '../state/records.js';
 import type { Scope } from '../state/scope.js';
 import type { EngineState } from '../state/state.js';
-import { DONE, type Effect } from './effect.js';
 
 /** New limits. What is missing stays, null removes a limit. */
 export interface ScopeUpdate {
@@ -38,6 +39,7 @@ export function updateGroup(state: EngineState, group: Group, update: GroupUpdat
   const { priorityLevel = group.priorityLevel, timeoutMs = group.timeoutMs } = update;
   const deadlineMs = merged(update.deadlineMs, group.deadlineMs);
   const virtual = storedIn(state, group.tenant.free.clock);
+  const before = groupWeight(group);
   if (
     priorityLevel !== group.priorityLevel ||
     timeoutMs !== group.timeoutMs ||
@@ -45,7 +47,10 @@ export function updateGroup(state: EngineState, group: Group, update: GroupUpdat
   )
     decide(state, { kind: 'settings', group, priorityLevel, virtual, timeoutMs, deadlineMs });
   setLimits(state, group, update, { weight: update.weight ?? group.weight, virtual });
-  leaveSeat(group);
+  if (group.seat) {
+    rescaleStart(state, group, group.seat.clock, before / groupWeight(group));
+    group.seat.groups.put(group);
+  }
   state.parked.remove(group);
   refresh(state, group);
   watchGroup(state, group);
@@ -64,8 +69,13 @@ export function updateTenant(state: EngineState, tenant: Tenant, update: TenantU
     state.ready.filter(({ group }) => group.tenant === tenant),
   );
   const virtual = storedIn(state, state.shard.free.clock);
+  const before = tenant.weight;
   setLimits(state, tenant, update, { weight: update.weight ?? tenant.weight, virtual, minShare });
-  for (const seat of [tenant.free, ...tenant.seats.values()]) seat.line.seats.remove(seat);
+  for (const seat of [tenant.free, ...tenant.seats.values()]) {
+    if (seat.fairAt < 0) continue;
+    rescaleStart(state, seat, seat.line.clock, before / tenant.weight);
+    seat.line.seats.put(seat);
+  }
   state.parked.remove(tenant);
   refreshTenant(state, tenant);
   return DONE;

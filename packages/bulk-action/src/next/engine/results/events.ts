@@ -12,10 +12,14 @@ export function emit(state: EngineState, type: EngineEvent['type'], group: Group
   state.events.push({ type, groupId, tenant: tenant.id, round, status, jobId, atMs: state.nowMs });
 }
 
+/** The clock may have gone back. */
+const isDue = ({ nowMs }: EngineState, { progressEventMs }: Group): boolean =>
+  Math.abs(nowMs - progressEventMs) >= PROGRESS_MS;
+
 /** A job of a group has ended. Says so at once, or when a second has passed since the last time. */
 export function noteProgress(state: EngineState, group: Group): void {
   if (group.isProgressDue) return;
-  if (state.nowMs - group.progressEventMs >= PROGRESS_MS) {
+  if (isDue(state, group)) {
     group.progressEventMs = state.nowMs;
     emit(state, 'group.progress', group);
     return;
@@ -29,7 +33,7 @@ export function emitDueProgress(state: EngineState): void {
   const { progressing } = state;
   let taken = 0;
   for (const group of progressing) {
-    if (state.nowMs - group.progressEventMs < PROGRESS_MS) break;
+    if (!isDue(state, group)) break;
     taken += 1;
     group.isProgressDue = false;
     group.progressEventMs = state.nowMs;

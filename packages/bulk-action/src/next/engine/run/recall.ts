@@ -1,4 +1,4 @@
-import type { Message, RecallTarget } from '../state/message.js';
+import type { CommandResult, Message, RecallTarget } from '../state/message.js';
 import type { Position } from '../state/position.js';
 import type { Job } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
@@ -13,6 +13,16 @@ export function post(state: EngineState, instanceId: string, message: Message): 
 
 /** Instances that must answer a recall, with what they must not launch any more. */
 export type Recalls = Map<string, RecallTarget[]>;
+
+/** What a command has done, and the instances that have to return jobs before it is answered. */
+export interface Effect {
+  readonly result: CommandResult;
+  readonly recalls?: Recalls;
+}
+
+export const DONE: Effect = { result: { kind: 'done' } };
+export const NOT_FOUND: Effect = { result: { kind: 'not-found' } };
+export const ENDED: Effect = { result: { kind: 'ended' } };
 
 /**
  * Takes back jobs that were delivered and have not been launched. The owner's own instance returns them at once: it asks before

@@ -3,7 +3,8 @@ import type { NonReadyReason } from '../../../states.js';
 import { noteEnd, noteThrottle, type Throttle } from '../congestion/attempts.js';
 import { noteThrottled } from '../congestion/points.js';
 import { loadedBody } from '../fair/head.js';
-import { leaveSeat, refresh, refreshTenant } from '../fair/order.js';
+import { refresh, refreshTenant } from '../fair/order.js';
+import { uncharge } from '../fair/turn.js';
 import { keepAttempt } from '../results/attempts.js';
 import { fitsEnd } from '../results/job-end.js';
 import type { AttemptError, AttemptResult } from '../results/report.js';
@@ -177,16 +178,13 @@ export function returnJob(state: EngineState, job: Job, isUnlaunched: boolean): 
   const { group, turn, cost, startedUs, resource } = job;
   release(state, job);
   const correction = turn && { by: -turn.charge, resource: turn.seat.line.resource };
-  // Both stand in the orders with the tags of before.
-  leaveSeat(group);
-  for (const seat of [group.tenant.free, turn?.seat]) seat?.line.seats.remove(seat);
+  if (turn) uncharge(state, group, turn);
   requeueJob(state, job, {
     attempt: job.attempt - 1,
     orphans: 0,
     correction,
     refund: isUnlaunched ? { cost, startedUs, resource } : undefined,
   });
-  refresh(state, group);
 }
 
 /** A job leaves its slot, and what it held of caps is free. */

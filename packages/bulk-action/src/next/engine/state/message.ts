@@ -14,7 +14,7 @@ export type Message = Recall | Abort | Answer | Aggregate;
  * The instance must not launch these any more: it returns those that it has not launched and names those that it has, then
  * the owner answers who paused or cancelled them.
  */
-export interface Recall {
+interface Recall {
   readonly kind: 'recall';
   readonly number: number;
   readonly targets: readonly RecallTarget[];
@@ -27,7 +27,7 @@ export interface RecallTarget {
 }
 
 /** The job has ended without this attempt: the instance aborts it if it runs it, and forgets it if not. */
-export interface Abort extends JobRef {
+interface Abort extends JobRef {
   readonly kind: 'abort';
 }
 
@@ -54,7 +54,7 @@ export interface Aggregate {
 }
 
 /** What came of a notice. */
-export interface Answer {
+interface Answer {
   readonly kind: 'answer';
   readonly nonce: number;
   readonly result: CommandResult;
@@ -69,8 +69,8 @@ export type CommandResult =
 export type RefusalCode = 'ORDERED' | 'MIN_SHARE';
 
 /** Nonces that are kept of an instance, and instances whose nonces are kept. */
-export const NONCES_MAX = 1_000;
-export const ASKERS_MAX = 500;
+const NONCES_MAX = 1_000;
+const ASKERS_MAX = 500;
 
 /** Results of the latest notices, by instance and nonce, oldest first. A repeated notice gets the same answer. */
 export class Nonces {

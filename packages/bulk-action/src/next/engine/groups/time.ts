@@ -1,6 +1,9 @@
-import { refresh } from '../fair/order.js';
+import { decide } from '../changes/decide.js';
+import { moveLearnt } from '../congestion/clock.js';
+import { refresh, unpark } from '../fair/order.js';
 import { completeRound } from '../run/end.js';
 import { watchFinding, watchGroup } from '../run/watch.js';
+import type { Group, Tenant } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { cutGroup } from './commands.js';
 import { sendRecalls } from './notices.js';
@@ -22,4 +25,17 @@ export function watchDue(state: EngineState): void {
     else refresh(state, group);
     watchGroup(state, group);
   }
+}
+
+/** Follows the store's clock after a jump. What waits for a duration waits as long as before, also if the clock went back. */
+export function jumpClock(state: EngineState, deltaUs: number, nowUs: number): void {
+  state.nowUs = nowUs;
+  decide(state, { kind: 'clock', atUs: nowUs, deltaUs });
+  moveLearnt(state, deltaUs);
+  for (const scope of [...state.parked.items]) unpark(state, scope as Group | Tenant);
+  // All keys of the heap have changed.
+  const delayed = [...state.delayed.items];
+  for (const job of delayed) state.delayed.remove(job);
+  for (const job of delayed) state.delayed.put(job);
+  for (const group of state.groups.values()) watchGroup(state, group);
 }
