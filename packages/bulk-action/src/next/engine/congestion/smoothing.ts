@@ -19,6 +19,7 @@ export function dueSmoothing(state: EngineState, out: ByteWriter): StoredRecord 
 
 /** Takes over what the owner before had learnt. @throws FormatError if it is damaged. */
 export function restoreSmoothing(state: EngineState, records: readonly StoredRecord[]): void {
+  state.smoothingDueMs = state.nowMs + SMOOTHING_EVERY_MS;
   const stored = records.find(({ key }) => key === SMOOTHING_KEY);
   if (!stored) return;
   unpackSmoothing(state, stored.bytes);

@@ -18,6 +18,8 @@ const SMOOTHING_VERSION = 1;
 /** Slowed groups and served tenants that are stored. */
 const GROUPS_MAX = 1_000;
 const TENANTS_MAX = 1_000;
+/** Accepted calls are counted in slots of this length. */
+const SLOT_MS = 250;
 
 const CONGESTION = Object.keys(newCongestion()) as (keyof CongestionState)[];
 const VEGAS = Object.keys(newVegas()) as (keyof VegasState)[];
@@ -68,13 +70,22 @@ function packResource(out: ByteWriter, resource: Resource): void {
 function unpackResource(state: EngineState, from: ByteReader): void {
   const name = from.text();
   const resource = state.resources.get(name) ?? new Resource(0, name, {});
-  for (const field of CONGESTION) resource.congestion[field] = from.number();
+  unpackCongestion(resource.congestion, state.nowMs, from);
   resource.flips = from.count();
   if (from.byte() === 1) {
     const vegas = resource.vegas ?? newVegas();
     for (const field of VEGAS) vegas[field] = from.number();
   }
   unpackHistory(resource.history, from);
+}
+
+/**
+ * Reads a rate. What was accepted in the last second before it was stored counts as that of the second before now: else the next
+ * refusal would cut the rate to what was accepted since the takeover.
+ */
+function unpackCongestion(congestion: CongestionState, nowMs: number, from: ByteReader): void {
+  for (const name of CONGESTION) congestion[name] = from.number();
+  congestion.slotMs = Math.floor(nowMs / SLOT_MS) * SLOT_MS;
 }
 
 /** Limits are stored in tenths, and 0 for none. */
@@ -123,7 +134,7 @@ function unpackSlowness(state: EngineState, from: ByteReader): void {
   const resource = state.resources.get(from.text());
   const flips = from.count();
   const congestion = newCongestion();
-  for (const name of CONGESTION) congestion[name] = from.number();
+  unpackCongestion(congestion, state.nowMs, from);
   const rate = from.number();
   if (!group || !resource) return;
   group.slow = { resource, flips, congestion, rate: undefined, frozenUntilMs: 0 };
