@@ -43,6 +43,24 @@ describe('a pause or cancel', () => {
     expect(stage.answer()).toEqual(DONE);
   });
 
+  it('of a tenant or of everything recalls the jobs of all groups', () => {
+    const stage = new Stage();
+    stage.instance('a', 3);
+    for (const id of ['x/g', 'x/h', 'y/g']) stage.submit(id, 1);
+    stage.run();
+    expect(stage.ask({ kind: 'pause-tenant', tenantId: 'x', isPaused: true })).toBeUndefined();
+    const targetsOf = (at: number) => {
+      const recall = stage.mail.get('a')?.[at];
+      return recall?.kind === 'recall' && recall.targets.map(({ groupId }) => groupId);
+    };
+    expect(targetsOf(0)).toEqual(['x/g', 'x/h']);
+    const of = (id: string) => stage.held.filter(({ groupId }) => groupId === id);
+    stage.answerRecall('a', of('x/g'), of('x/h'));
+    expect(stage.answer()).toEqual(DONE);
+    expect(stage.ask({ kind: 'pause-all', isPaused: true })).toBeUndefined();
+    expect(targetsOf(1)).toEqual(['y/g']);
+  });
+
   it('waits for every instance', () => {
     const stage = new Stage();
     stage.instance('a', 1);

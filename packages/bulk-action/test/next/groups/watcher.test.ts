@@ -15,7 +15,7 @@ describe('the watcher', () => {
     stage.run(1);
     const ended = { status: 'FAILED', code: 'GROUP_TIMEOUT', cancelled: 2 };
     expect(stage.group('x/g')).toMatchObject(ended);
-    expect(stage.mail.get('a')?.map(({ kind }) => kind)).toEqual(['abort', 'recall']);
+    expect(stage.mail.get('a')?.map(({ kind }) => kind)).toEqual(['recall', 'abort']);
     stage.takeOver();
     expect(stage.settle()).toBe(0);
   });

@@ -4,7 +4,7 @@ import { runningAggregation } from '../run/aggregate.js';
 import { greetAggregations } from '../run/assign-aggregations.js';
 import { type InstanceSeen, instanceOf, seeInstance } from '../run/instances.js';
 import type { Effect } from '../run/recall.js';
-import { inFlightAt, post, type Recalls, refOf } from '../run/recall.js';
+import { inFlightAt, post, postRecall, type Recalls, refOf } from '../run/recall.js';
 import { release, settle } from '../run/settle.js';
 import type { JobRef, PendingAnswer, RecallTarget } from '../state/message.js';
 import type { EngineState } from '../state/state.js';
@@ -67,7 +67,7 @@ export function sendRecalls(state: EngineState, { recalls }: Partial<Effect>, pe
       pending.recalls += 1;
       state.recalls.set(number, { instanceId, pending });
     }
-    post(state, instanceId, { kind: 'recall', number, targets });
+    postRecall(state, instanceId, { kind: 'recall', number, targets });
   }
   if (pending?.recalls === 0) post(state, pending.instanceId, pending.answer);
 }

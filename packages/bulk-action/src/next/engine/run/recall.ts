@@ -11,6 +11,11 @@ export function post(state: EngineState, instanceId: string, message: Message): 
   else state.mail.set(instanceId, [message]);
 }
 
+/** Adds a recall in front of all messages: an abort of the same job must find it launched or returned. */
+export function postRecall(state: EngineState, instanceId: string, recall: Message): void {
+  state.mail.set(instanceId, [recall, ...(state.mail.get(instanceId) ?? [])]);
+}
+
 /** Instances that must answer a recall, with what they must not launch any more. */
 export type Recalls = Map<string, RecallTarget[]>;
 

@@ -26,7 +26,7 @@ export interface RecallTarget {
   readonly position?: Position;
 }
 
-/** The job has ended without this attempt: the instance aborts it if it runs it, and forgets it if not. */
+/** The job has ended without this attempt: the instance aborts it if it runs it, and returns it if not. */
 interface Abort extends JobRef {
   readonly kind: 'abort';
 }
