@@ -2,10 +2,11 @@ import type { Rng } from '@millrace/foundation';
 import { hasEnded } from '../../states.js';
 import { decide } from './changes/decide.js';
 import { dueSmoothing } from './congestion/smoothing.js';
-import { newPass } from './fair/gate.js';
+import { evictChunks } from './fair/evict.js';
+import { type GatePass, newPass } from './fair/gate-pass.js';
 import { refresh } from './fair/order.js';
+import { forgetWant, missChunk, takeLoaded } from './fair/window.js';
 import { ByteWriter } from './format/bytes.js';
-import { decodeChunk } from './format/chunk.js';
 import { encodeNote } from './format/note.js';
 import { packRecord, type StoredRecord } from './format/record.js';
 import type { Command } from './groups/commands.js';
@@ -117,13 +118,16 @@ export class Engine {
   readonly #checkpointAt: Checkpoint;
   readonly #writer = new ByteWriter();
   readonly #intake: Intake<Exclude<InboxEntry, Settled>>;
+  /** Wants of the last commit that were not answered. */
+  #wanted = new Set<Want>();
   /** What the last commit met at the gate. */
-  #pass = newPass();
+  #pass: GatePass;
   /** Records, cut and drops as of the last commit: they go with the next one. */
   #before: Pick<Commit, 'records' | 'cutSeq' | 'drops'> = { records: [], cutSeq: 1, drops: [] };
 
   constructor(config: EngineConfig, rng: Rng, checkpoint: Checkpoint = CHECKPOINT) {
     this.state = new EngineState(config);
+    this.#pass = newPass(this.state);
     this.#intake = new Intake(this.state, (entry) => {
       if (!isFound(this.state, entry)) return false;
       this.#receive(entry);
@@ -228,34 +232,21 @@ export class Engine {
     this.#moveTo(nowUs);
     for (const { want, found } of chunks) {
       const { group, queue } = want;
-      if (queue) {
-        queue.isAsked = false;
-        if (found.length + queue.loaded.length === 0) queue.cursor = Math.max(queue.cursor, want.tail);
-      }
-      for (const { address, text } of found) {
+      this.#wanted.delete(want);
+      const kept = found.filter(({ address }) => {
         const isOwed = group.kept?.owed.has(address) === true;
-        if (this.#isDropped(group, address) || (isCut(group, address) && !isOwed)) continue;
-        const chunk = group.chunks.get(address) ?? decodeChunk(address, text);
-        group.chunks.set(address, chunk);
-        if (queue) queue.loaded.push(chunk);
-        dropIfDone(this.state, group, address);
+        return !this.#isDropped(group, address) && (isOwed || !isCut(group, address));
+      });
+      takeLoaded(this.state, want, kept, found.length);
+      for (const { address } of kept) dropIfDone(this.state, group, address);
+      if (!queue && found.length === 0) {
+        missChunk(this.state, want);
+        dropIfDone(this.state, group, want.address);
       }
-      if (!queue && found.length === 0) this.#missing(want);
       refresh(this.state, group);
     }
+    evictChunks(this.state);
     this.#intake.drain();
-  }
-
-  /** The store has lost a chunk: what waits for its bodies goes on without them. */
-  #missing({ group, address }: Extract<Want, { queue: undefined }>): void {
-    group.chunks.set(address, {
-      address,
-      lines: [],
-      types: [],
-      createdMs: group.createdMs,
-      dueMs: undefined,
-    });
-    dropIfDone(this.state, group, address);
   }
 
   /** Reports whether a chunk is still stored only because its drop goes with the next commit. */
@@ -271,6 +262,7 @@ export class Engine {
     const { state } = this;
     this.#moveTo(nowUs);
     const { epoch } = state.shard;
+    for (const want of this.#wanted) forgetWant(want);
     this.#intake.drain();
     watchDue(state);
     requeueDue(state);
@@ -291,6 +283,7 @@ export class Engine {
     state.seq = seq;
     state.changes = [];
     state.wants = [];
+    this.#wanted = new Set(wants);
     state.mail = new Map();
     state.recallsMade = 0;
     this.#before = { ...this.#checkpoint(changes.length), drops: dropsOf(state) };

@@ -2,8 +2,9 @@ import { hasEnded } from '../../states.js';
 import { applyChange, countGroup } from './changes/apply-change.js';
 import { openResources } from './congestion/resources.js';
 import { restoreSmoothing } from './congestion/smoothing.js';
-import { askFor } from './fair/head.js';
 import { refresh } from './fair/order.js';
+import { isSuspect } from './fair/placement.js';
+import { askFor } from './fair/window.js';
 import { readNote } from './format/note.js';
 import { type StoredRecord, unpackRecords } from './format/record.js';
 import { restoreAggregation } from './run/assign-aggregations.js';
@@ -64,7 +65,10 @@ function restoreGroup(state: EngineState, group: Group): void {
   countGroup(state, group, 1);
   restoreAggregation(state, group);
   for (const queue of group.queues) if (queue) queue.cursor = queue.next;
-  for (const job of group.delayed.values()) state.delayed.put(job);
+  for (const job of group.delayed.values()) {
+    state.delayed.put(job);
+    if (job.reason === 'NO_PROCESSOR') state.unprocessed.add(group);
+  }
   askForEnded(state, group);
   for (const job of group.inFlight.values()) {
     for (const scope of [group, group.tenant, state.shard]) scope.held += 1;
@@ -72,6 +76,7 @@ function restoreGroup(state: EngineState, group: Group): void {
     group.tenant.inFlight += 1;
     const instance = instanceOf(state, job.instanceId);
     instance.jobs.add(job);
+    if (isSuspect(job)) instance.suspect = job;
     instance.free -= 1;
   }
   watchGroup(state, group);

@@ -255,8 +255,9 @@ describe('explain of a job whose chunk is not loaded', () => {
       orphanCount: 0,
       attempts: 0,
     });
-    expect(told?.position.jobsAhead).toBeGreaterThan(590);
-    expect(told?.position.jobsAhead).toBeLessThanOrEqual(600);
+    // 64 of the 600 before it wait in non-ready for a processor.
+    expect(told?.position.jobsAhead).toBeGreaterThan(526);
+    expect(told?.position.jobsAhead).toBeLessThanOrEqual(536);
     expect(explain(scene.state, group, positionAt(640))).toBeUndefined();
     const text = encodeChunk([newJob(), newJob({ id: 'mine' })], { createdMs: 7 });
     const chunk = decodeChunk(addressOf(positionAt(576)), text);

@@ -4,7 +4,7 @@ import { Group, Tenant } from '../state/records.js';
 import type { Recorded } from '../state/scope.js';
 import type { EngineState } from '../state/state.js';
 import { jumpClock, moveGroup, sealGroup, setPaused } from './apply-groups.js';
-import { announce, drop, endJob, startJob, waitAgain } from './apply-jobs.js';
+import { announce, drop, endJob, front, startJob, waitAgain } from './apply-jobs.js';
 import { countLetter, forgetLetters, moveAggregation, redrive, reopen, returnLetters } from './apply-kept.js';
 import { reweigh } from './tags.js';
 
@@ -60,6 +60,9 @@ function apply(state: EngineState, change: Change, { seq, epoch }: When): void {
       break;
     case 'announced':
       if (isNewTo(change.group)) announce(change);
+      break;
+    case 'fronted':
+      if (isNewTo(change.group)) front(change);
       break;
     case 'dropped':
       if (isNewTo(change.group)) drop(change);

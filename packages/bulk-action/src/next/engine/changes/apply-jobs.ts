@@ -6,6 +6,7 @@ import { noteOutcome } from '../format/line.js';
 import type {
   ChunkAnnounced,
   ChunkDropped,
+  ChunkFronted,
   JobDelayed,
   JobEnded,
   JobRequeued,
@@ -18,13 +19,13 @@ import type { Recorded, Scope } from '../state/scope.js';
 import type { EngineState } from '../state/state.js';
 import { passAll } from './apply-groups.js';
 import { keepEnd } from './apply-kept.js';
-import { advanceStored, correctTag, groupWeight, tagIn } from './tags.js';
+import { advanceStored, correctTag, groupWeight, setStored, tagIn } from './tags.js';
 
 /** Reports whether a change is new to a record. */
 type IsNewTo = (record: Recorded) => boolean;
 
 /** Jobs are registered. A chunk that the queue has passed already is late. Jobs of a round that was cut are CANCELLED. */
-export function announce({ group, address, jobs, atUs }: ChunkAnnounced): void {
+export function announce({ group, address, jobs, isLate, atUs }: ChunkAnnounced): void {
   const queue = group.queueOf(queueOfChunk(address));
   const first = firstPosition(address);
   if (first >= queue.tail) queue.tail = firstPosition(address + 1);
@@ -33,9 +34,20 @@ export function announce({ group, address, jobs, atUs }: ChunkAnnounced): void {
     passAll(queue);
     return;
   }
-  if (first < queue.next) queue.late.push(address);
+  if (isLate) queue.late.push(address);
   group.registered += jobs;
   group.progressMs = Math.floor(atUs / 1000);
+}
+
+/** A late chunk is loaded: its jobs come before all that were not started. */
+export function front({ group, address, jobs }: ChunkFronted): void {
+  const { late } = group.queueOf(queueOfChunk(address));
+  const at = late.indexOf(address);
+  if (at >= 0) late.splice(at, 1);
+  for (let index = 0; index < jobs; index++) {
+    const position = firstPosition(address) + index;
+    if (!group.skipped.delete(position)) group.front.push(new Job(group, position));
+  }
 }
 
 /** The bodies of a chunk are gone: all its jobs have ended. */
@@ -66,6 +78,7 @@ export function startJob({ shard }: EngineState, change: JobStarted, epoch: numb
       groupStart: change.groupStart,
       seatStart: change.seatStart,
       freeStart: change.freeStart,
+      isMinimum: change.isMinimum,
     };
     group.inFlight.set(job.position, job);
     advanceStored(tagIn(group, seat), epoch, change.groupStart + charge / groupWeight(group));
@@ -75,20 +88,20 @@ export function startJob({ shard }: EngineState, change: JobStarted, epoch: numb
     if (group.status === 'CREATED' || group.status === 'DISPATCHED') group.status = 'RUNNING';
   }
   if (isNewTo(tenant)) {
+    const mark = change.isMinimum ? setStored : advanceStored;
     advanceStored(seat.clock, epoch, change.groupStart);
-    advanceStored(seat.tag, epoch, change.seatStart + charge / tenant.weight);
-    if (seat !== tenant.free)
-      advanceStored(tenant.free.tag, epoch, change.freeStart + charge / tenant.weight);
+    mark(seat.tag, epoch, change.seatStart + charge / tenant.weight);
+    if (seat !== tenant.free) mark(tenant.free.tag, epoch, change.freeStart + charge / tenant.weight);
     spend(tenant, atUs, cost);
     tenant.served += cost;
   }
   if (resource && isNewTo(resource)) {
-    if (isLimited) advanceStored(resource.line.clock, epoch, change.seatStart);
+    if (isLimited && !change.isMinimum) advanceStored(resource.line.clock, epoch, change.seatStart);
     spend(resource, atUs, cost);
     resource.starts += 1;
   }
   if (isNewTo(shard)) {
-    advanceStored(shard.free.clock, epoch, change.freeStart);
+    if (!change.isMinimum) advanceStored(shard.free.clock, epoch, change.freeStart);
     spend(shard, atUs, cost);
   }
 }
@@ -144,7 +157,8 @@ export function waitAgain(
   job.turn = undefined;
   if (change.kind === 'requeued') {
     job.place = 'FRONT';
-    if (change.isFirst) group.front.unshift(job);
+    // In an ordered group it is the one that holds back all others.
+    if (change.isFirst || group.isOrdered) group.front.unshift(job);
     else group.front.push(job);
     return;
   }
@@ -214,7 +228,10 @@ function removeJob(group: Group, position: Position): Job | undefined {
   const found = removeWaiting(group, position);
   if (found) return found;
   const queue = group.queueOf(queueOf(position));
-  if (position < queue.next) return undefined;
+  if (position < queue.next) {
+    if (queue.late.includes(addressOf(position))) group.skipped.add(position);
+    return undefined;
+  }
   group.skipped.add(position);
   if (position === queue.next) passTo(group, queue, position + 1);
   return undefined;
@@ -237,6 +254,8 @@ function passTo(group: Group, queue: Queue, next: Position): void {
   queue.next = next;
   if (skipped.size === 0) return;
   while (skipped.has(queue.next)) queue.next += 1;
-  for (const position of skipped)
-    if (position < queue.next && queueOf(position) === queue.priority) skipped.delete(position);
+  for (const position of skipped) {
+    const isPassed = position < queue.next && queueOf(position) === queue.priority;
+    if (isPassed && !queue.late.includes(addressOf(position))) skipped.delete(position);
+  }
 }

@@ -32,6 +32,11 @@ export function advanceStored(time: VirtualTime, epoch: number, to: number): voi
   if (to > current.stored) current.stored = to;
 }
 
+/** Sets the stored part of a virtual time. */
+export function setStored(time: VirtualTime, epoch: number, to: number): void {
+  inEpoch(time, epoch).stored = to;
+}
+
 /** Moves a tag by what a charge turned out to differ. */
 export function correctTag(tag: VirtualTime, epoch: number, by: number): void {
   if (tag.epoch !== epoch) return;

@@ -1,35 +1,72 @@
 import { bodyAt } from '../format/chunk.js';
-import type { Chunk, JobBody } from '../state/chunks.js';
+import type { JobBody } from '../state/chunks.js';
 import { addressOf, firstPosition, indexOf, type Position, queueOf } from '../state/position.js';
 import { type Group, Job, type Queue } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
-
-/** Chunks of a queue that are loaded ahead. */
-const CHUNKS_AHEAD = 2;
+import { instanceFor, isSuspect } from './placement.js';
+import { askAhead, askFor } from './window.js';
 
 /**
- * Finds the job that has the next turn of a group: the front first, then the queue of the highest priority. Asks for its chunk
- * if that is not loaded.
+ * Finds the job that has the next turn of a group: the front first, then the queue of the highest priority. If the chunk of that
+ * job is not loaded, there is no head, and `missing` says what has to be loaded.
  */
 export function findHead(state: EngineState, group: Group): Job | undefined {
-  if (group.head) return group.head;
-  const [first] = group.front;
-  if (first) {
-    first.body ??= loadedBody(state, group, first.position);
-    group.head = first.body ? first : undefined;
-    return group.head;
+  const { head } = group;
+  if (head && (head.isFromFront || queueOf(head.position) >= highest(group))) return head;
+  group.missing = undefined;
+  group.head = headOfFront(state, group);
+  if (group.head || group.missing !== undefined) return group.head;
+  if (group.isOrdered && group.front.length > 0) return undefined;
+  group.head = headOfQueues(state, group);
+  return group.head;
+}
+
+/** Returns the highest priority of the jobs that were not started. */
+function highest({ queues }: Group): number {
+  for (let priority = queues.length - 1; priority > 0; priority--) {
+    const queue = queues[priority];
+    if (queue && (queue.cursor < queue.tail || queue.late.length > 0)) return priority;
   }
+  return 0;
+}
+
+/** A job that no instance may run now, because it may be what kills processes, lets others of its group go first. */
+function headOfFront(state: EngineState, group: Group): Job | undefined {
+  for (const job of group.front) {
+    job.body ??= knownBody(group, job.position);
+    if (!job.body) {
+      group.missing = job.position;
+      return undefined;
+    }
+    if (!isSuspect(job) || instanceFor(state, job)) {
+      job.isFromFront = true;
+      return job;
+    }
+    state.suspected.add(group);
+  }
+  return undefined;
+}
+
+function headOfQueues(state: EngineState, group: Group): Job | undefined {
   for (let priority = group.queues.length - 1; priority >= 0; priority--) {
     const queue = group.queues[priority];
-    if (!queue || queue.cursor >= queue.tail) continue;
-    const body = bodyAtCursor(group, queue);
-    askAhead(state, group, queue);
-    if (body) {
-      group.head = new Job(group, queue.cursor);
-      group.head.body = body;
-      return group.head;
+    if (!queue) continue;
+    if (queue.late.length > 0) {
+      group.missing = queue;
+      return undefined;
     }
-    if (queue.cursor < queue.tail) return undefined;
+    if (queue.cursor >= queue.tail) continue;
+    const body = bodyAtCursor(group, queue);
+    if (body) {
+      askAhead(state, group, queue);
+      const head = new Job(group, queue.cursor);
+      head.body = body;
+      return head;
+    }
+    if (queue.searched >= queue.tail) queue.cursor = queue.tail;
+    if (queue.cursor >= queue.tail) continue;
+    group.missing = queue;
+    return undefined;
   }
   return undefined;
 }
@@ -45,42 +82,36 @@ function bodyAtCursor(group: Group, queue: Queue): JobBody | undefined {
     if (body) return body;
     queue.cursor = Math.max(queue.cursor, firstPosition(chunk.address + 1));
     queue.loaded.shift();
+    queue.loadedJobs -= chunk.jobs;
   }
   return undefined;
 }
 
-function askAhead(state: EngineState, group: Group, queue: Queue): void {
-  if (queue.isAsked || queue.loaded.length >= CHUNKS_AHEAD) return;
-  const last = queue.loaded.at(-1);
-  const after = last ? last.address : addressOf(queue.cursor) - 1;
-  if (firstPosition(after + 1) >= queue.tail) return;
-  queue.isAsked = true;
-  state.wants.push({ group, queue, after, chunks: CHUNKS_AHEAD - queue.loaded.length, tail: queue.tail });
-}
-
 /** Returns the body of a job if its chunk is loaded, else asks for it. */
 export function loadedBody(state: EngineState, group: Group, position: Position): JobBody | undefined {
+  const body = knownBody(group, position);
   const address = addressOf(position);
-  const chunk = group.chunks.get(address);
-  if (chunk) return bodyAt(chunk, indexOf(position));
-  askFor(state, group, address);
-  return undefined;
+  if (!body && group.chunks.get(address)?.isEvicted !== false) askFor(state, group, address);
+  return body;
 }
 
-/** Asks for one chunk, once. */
-export function askFor(state: EngineState, group: Group, address: number): void {
-  const isAsked = state.wants.some((want) => want.group === group && !want.queue && want.address === address);
-  if (!isAsked) state.wants.push({ group, queue: undefined, address });
+function knownBody(group: Group, position: Position): JobBody | undefined {
+  const chunk = group.chunks.get(addressOf(position));
+  return chunk && bodyAt(chunk, indexOf(position));
 }
 
 /** Takes the head from where it waits: it has its turn. */
 export function takeHead(group: Group): Job {
   const job = group.head as Job;
   group.head = undefined;
-  job.isFromFront = group.front[0] === job;
-  if (job.isFromFront) group.front.shift();
+  if (job.isFromFront) group.front.splice(group.front.indexOf(job), 1);
   else (group.queues[queueOf(job.position)] as Queue).cursor = job.position + 1;
   return job;
+}
+
+/** A head has left its queue without a turn. */
+export function passCursor(group: Group, { position, isFromFront }: Job): void {
+  if (!isFromFront) (group.queues[queueOf(position)] as Queue).cursor = position + 1;
 }
 
 /** Puts a job whose turn was taken back before all others of its group. */
@@ -92,6 +123,13 @@ export function returnHead(group: Group, job: Job): void {
   }
   const queue = group.queues[queueOf(job.position)] as Queue;
   queue.cursor = job.position;
-  const chunk = group.chunks.get(addressOf(job.position)) as Chunk;
-  if (queue.loaded[0] !== chunk) queue.loaded.unshift(chunk);
+  const chunk = group.chunks.get(addressOf(job.position));
+  if (chunk && queue.loaded[0] === chunk) return;
+  if (chunk && !chunk.isEvicted) {
+    queue.loaded.unshift(chunk);
+    queue.loadedJobs += chunk.jobs;
+    return;
+  }
+  queue.loaded.length = 0;
+  queue.loadedJobs = 0;
 }

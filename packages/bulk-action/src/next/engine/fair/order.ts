@@ -1,34 +1,41 @@
 import { hasEnded } from '../../../states.js';
-import { inEpoch, tagIn } from '../changes/tags.js';
 import { noteGate } from '../results/attempts.js';
-import type { Group, Resource, Seat, Tenant, VirtualTime } from '../state/records.js';
+import type { Group, Seat, Tenant } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { findHead } from './head.js';
+import { lineOf, seatIn, standingTag, startTag } from './lines.js';
+import { refreshMinimum } from './minimum.js';
+
+import { askOnEntry } from './window.js';
 
 /*
  * The fair orders. A group is in the order of one seat of its tenant exactly while it has a job that only rates and free slots
- * can hold back: in the seat of the resource that its head calls if that is limited, else in the free seat. A seat is in its
- * line exactly while a group is in it. `refresh` keeps both true after every change.
+ * can hold back: in the seat of the resource that its head calls if that is limited, else in the free seat. A job whose type not
+ * every instance has waits in a line of that type instead. A group whose next job is not loaded stands in the free seat. A seat
+ * is in its line exactly while a group is in it. `refresh` keeps this true after every change.
  */
-
-/** Returns the start tag of a member that has work again: it earns no credit while it is away. */
-export const startTag = ({ shard }: EngineState, clock: VirtualTime, tag: VirtualTime): number =>
-  Math.max(inEpoch(clock, shard.epoch).live, inEpoch(tag, shard.epoch).live);
-
-/** Returns the resource that a group's next job calls, if the configuration or a processor names one. */
-export const resourceOf = (state: EngineState, type: string): Resource | undefined =>
-  state.resourceOfType.get(type) ?? state.resources.get(type);
 
 /** Puts a group and its tenant into the fair orders, or takes them out. */
 export function refresh(state: EngineState, group: Group): void {
   const seat = seatFor(state, group);
+  const isBlind = seat !== undefined && !group.head;
+  if (isBlind !== group.isBlind) {
+    group.isBlind = isBlind;
+    state.blind += isBlind ? 1 : -1;
+  }
   if (group.seat && group.seat !== seat) leaveSeat(group);
   if (seat && !group.seat) {
-    group.start = startTag(state, seat.clock, tagIn(group, seat));
-    group.seat = seat;
-    seat.groups.put(group);
+    if (isBlind) askOnEntry(state, group);
+    enterSeat(group, seat, startTag(state, seat.clock, standingTag(group, seat)));
   }
   refreshTenant(state, group.tenant);
+}
+
+/** Puts a group into the order of a seat. */
+export function enterSeat(group: Group, seat: Seat, start: number): void {
+  group.start = start;
+  group.seat = seat;
+  seat.groups.put(group);
 }
 
 /** Takes a group out of the order that it is in. */
@@ -41,10 +48,10 @@ function seatFor(state: EngineState, group: Group): Seat | undefined {
   if (group.isPaused || group.parkedAt >= 0 || !group.hasRoom || hasEnded(group.status)) return undefined;
   if (group.isOrdered && group.held + group.delayed.size > 0) return undefined;
   if (group.notBeforeMs !== undefined && group.notBeforeMs > state.nowMs) return undefined;
+  if (group.lacking !== undefined && !state.types.has(group.lacking)) return undefined;
   const head = findHead(state, group);
-  if (!head?.body) return undefined;
-  const resource = resourceOf(state, head.body.type);
-  return resource?.isLimited ? group.tenant.seatAt(resource) : group.tenant.free;
+  if (head?.body) return seatIn(group.tenant, lineOf(state, head.body.type));
+  return group.missing === undefined ? undefined : group.tenant.free;
 }
 
 /** Puts the seats of a tenant into their lines, or takes them out. */
@@ -55,6 +62,8 @@ export function refreshTenant(state: EngineState, tenant: Tenant): void {
   const isOpen = tenant.parkedAt < 0 && tenant.hasRoom && !tenant.isPaused;
   refreshSeat(state, tenant.free, isOpen);
   for (const seat of tenant.seats.values()) refreshSeat(state, seat, isOpen);
+  if (tenant.typeSeats) for (const seat of tenant.typeSeats.values()) refreshSeat(state, seat, isOpen);
+  if (tenant.minShare > 0 || tenant.minimumAt >= 0) refreshMinimum(state, tenant);
 }
 
 function refreshSeat(state: EngineState, seat: Seat, isOpen: boolean): void {

@@ -2,34 +2,61 @@ import { groupWeight, inEpoch, tagIn } from '../changes/tags.js';
 import type { JobBody } from '../state/chunks.js';
 import type { Group, Job, Seat, Turn, VirtualTime } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
+import type { GatePass } from './gate-pass.js';
 import { returnHead, takeHead } from './head.js';
-import { refresh, resourceOf, startTag, unpark } from './order.js';
+import { resourceOf, standingStart, standingTag, startTag } from './lines.js';
+import { leadMax, noteCharge } from './minimum.js';
+import { refresh, unpark } from './order.js';
 
-/** Gives the next turn to a group in the fair orders: its head becomes ready, and the turn is charged. */
-export function takeTurn(state: EngineState, group: Group): Job {
-  const job = takeHead(group);
-  const body = job.body as JobBody;
+/**
+ * Gives the next turn to a group in the fair orders: its head becomes ready, and the turn is charged. A turn that a tenant has for
+ * its minimum, before its place in the order, does not move the virtual time.
+ */
+export function takeTurn(state: EngineState, group: Group, pass: GatePass): Job {
   const { tenant } = group;
-  const seat = group.seat as Seat;
+  const standing = group.seat as Seat;
+  const { line } = standing;
+  const seat =
+    line.type === undefined ? standing : line.resource ? tenant.seatAt(line.resource) : tenant.free;
+  const job = takeHead(group);
+  const { type, cost } = job.body as JobBody;
   const charge = chargeOf(state, job);
-  const freeStart = freeStartOf(state, tenant.free);
-  const turn: Turn = { seat, charge, groupStart: group.start, seatStart: seat.start, freeStart };
-  job.turn = turn;
+  const groupStart = seat === standing ? group.start : startTag(state, seat.clock, tagIn(group, seat));
+  const startOf = (each: Seat) => turnStart(state, each, charge, pass);
+  const seatStart = startOf(seat);
+  const freeStart = seat === tenant.free ? seatStart : startOf(tenant.free);
+  const { isMinimum } = pass;
+  job.turn = { seat, charge, groupStart, seatStart, freeStart, isMinimum };
   job.place = 'READY';
   job.readyMs = state.nowMs;
-  job.resource = resourceOf(state, body.type);
+  job.resource = resourceOf(state, type);
   const { epoch } = state.shard;
-  serve(seat.clock, tagIn(group, seat), epoch, turn.groupStart, charge / groupWeight(group));
-  serve(seat.line.clock, seat.tag, epoch, turn.seatStart, charge / tenant.weight);
-  if (seat !== tenant.free)
-    serve(state.shard.free.clock, tenant.free.tag, epoch, freeStart, charge / tenant.weight);
-  moveSeats(group, seat);
-  hold(state, job, body.cost, 1);
+  if (seat !== standing) {
+    job.turn.typeSeat = standing;
+    serve(standing.clock, standingTag(group, standing), epoch, group.start, charge / groupWeight(group));
+    serveSeat(standing, epoch, startOf(standing), charge, isMinimum);
+  }
+  serve(seat.clock, tagIn(group, seat), epoch, groupStart, charge / groupWeight(group));
+  serveSeat(seat, epoch, seatStart, charge, isMinimum);
+  if (seat !== tenant.free) serveSeat(tenant.free, epoch, freeStart, charge, isMinimum);
+  if (tenant.minShare > 0) noteCharge(tenant, charge);
+  moveSeats(group, job.turn);
+  hold(state, job, cost, 1);
   group.ready.push(job);
   state.ready.push(job);
   state.readyJobs += 1;
+  state.turnsAhead -= 1;
   refresh(state, group);
   return job;
+}
+
+/** Returns the start tag of a turn. A turn for the minimum leaves the tenant only so far ahead of the virtual time. */
+function turnStart(state: EngineState, seat: Seat, charge: number, { isMinimum, live }: GatePass): number {
+  const start = standingStart(state, seat);
+  if (!isMinimum) return start;
+  const { tenant, line } = seat;
+  const virtual = inEpoch(line.clock, state.shard.epoch).live;
+  return Math.min(start, virtual + leadMax(tenant, live, charge) - charge / tenant.weight);
 }
 
 function serve(clock: VirtualTime, tag: VirtualTime, epoch: number, start: number, charge: number): void {
@@ -38,23 +65,35 @@ function serve(clock: VirtualTime, tag: VirtualTime, epoch: number, start: numbe
   inEpoch(tag, epoch).live = start + charge;
 }
 
-/** Brings the places in the orders up to the tags. */
-function moveSeats(group: Group, seat: Seat): void {
-  if (group.seat === seat) {
-    group.start = tagIn(group, seat).live;
-    seat.groups.put(group);
-  }
-  const { tenant } = group;
-  for (const each of seat === tenant.free ? [seat] : [seat, tenant.free]) {
-    if (each.fairAt < 0) continue;
-    each.start = each.tag.live;
-    each.line.seats.put(each);
-  }
+function serveSeat(
+  { line, tag, tenant }: Seat,
+  epoch: number,
+  start: number,
+  charge: number,
+  isMinimum: boolean,
+): void {
+  const by = charge / tenant.weight;
+  if (isMinimum) inEpoch(tag, epoch).live = start + by;
+  else serve(line.clock, tag, epoch, start, by);
 }
 
-/** Returns where a tenant stands among all: waiting for a resource puts it neither ahead of others nor behind. */
-export const freeStartOf = (state: EngineState, free: Seat): number =>
-  free.fairAt >= 0 ? free.start : startTag(state, free.line.clock, free.tag);
+/** Brings the places in the orders up to the tags. */
+function moveSeats(group: Group, { seat, typeSeat }: Turn): void {
+  const { tenant } = group;
+  if (group.seat && (group.seat === seat || group.seat === typeSeat)) {
+    group.start = standingTag(group, group.seat).live;
+    group.seat.groups.put(group);
+  }
+  moveSeat(seat);
+  if (seat !== tenant.free) moveSeat(tenant.free);
+  if (typeSeat) moveSeat(typeSeat);
+}
+
+function moveSeat(seat: Seat): void {
+  if (seat.fairAt < 0) return;
+  seat.start = seat.tag.live;
+  seat.line.seats.put(seat);
+}
 
 /** Moves a group and its tenant back in their orders by the charge of a turn that is not used. */
 export function uncharge(state: EngineState, group: Group, { seat, charge }: Turn): void {
@@ -101,17 +140,20 @@ function hold(state: EngineState, job: Job, cost: number, by: 1 | -1): void {
 export function undoTurn(state: EngineState, job: Job): void {
   const { group } = job;
   const { tenant } = group;
-  const { seat, charge } = job.turn as Turn;
+  const turn = job.turn as Turn;
+  const { seat, typeSeat, charge } = turn;
   group.ready.splice(group.ready.indexOf(job), 1);
   state.readyJobs -= 1;
   hold(state, job, (job.body as JobBody).cost, -1);
   const { epoch } = state.shard;
-  const tag = tagIn(group, seat);
-  if (tag.epoch === epoch) tag.live = Math.max(tag.stored, tag.live - charge / groupWeight(group));
-  for (const each of seat === tenant.free ? [seat] : [seat, tenant.free])
-    if (each.tag.epoch === epoch)
-      each.tag.live = Math.max(each.tag.stored, each.tag.live - charge / tenant.weight);
-  moveSeats(group, seat);
+  lower(tagIn(group, seat), epoch, charge / groupWeight(group));
+  if (typeSeat) {
+    lower(standingTag(group, typeSeat), epoch, charge / groupWeight(group));
+    lower(typeSeat.tag, epoch, charge / tenant.weight);
+  }
+  lower(seat.tag, epoch, charge / tenant.weight);
+  if (seat !== tenant.free) lower(tenant.free.tag, epoch, charge / tenant.weight);
+  moveSeats(group, turn);
   job.turn = undefined;
   job.place = 'FRONT';
   returnHead(group, job);
@@ -119,6 +161,10 @@ export function undoTurn(state: EngineState, job: Job): void {
   if (group.parkedAt >= 0) unpark(state, group);
   if (tenant.parkedAt >= 0) unpark(state, tenant);
   refresh(state, group);
+}
+
+function lower(tag: VirtualTime, epoch: number, by: number): void {
+  if (tag.epoch === epoch) tag.live = Math.max(tag.stored, tag.live - by);
 }
 
 /** Takes the turns of all ready jobs back that share a group with one of these. */

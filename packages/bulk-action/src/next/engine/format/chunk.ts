@@ -50,7 +50,17 @@ export function decodeChunk(address: ChunkAddress, text: string): Chunk {
   const [first = '', ...lines] = text.slice(0, end - 1).split('\n');
   const [version, createdMs, dueMs, types] = JSON.parse(first) as Head;
   if (version !== CHUNK_VERSION) throw new FormatError(`Chunk version ${version} is not known`);
-  return { address, lines, types, createdMs, dueMs: dueMs ?? undefined };
+  const { length } = lines;
+  return {
+    address,
+    lines,
+    jobs: length,
+    bytes: text.length,
+    isEvicted: false,
+    types,
+    createdMs,
+    dueMs: dueMs ?? undefined,
+  };
 }
 
 /** Returns a job of a chunk. */

@@ -2,6 +2,7 @@ import { NonReadyReason } from '../../../states.js';
 import type {
   ChunkAnnounced,
   ChunkDropped,
+  ChunkFronted,
   JobDelayed,
   JobEnded,
   JobRequeued,
@@ -16,6 +17,7 @@ const OUTCOMES = ['COMPLETED', 'FAILED', 'CANCELLED'] as const;
 const HAS_KEPT = 4;
 const HAS_CHARGE = 1;
 const IS_LIMITED = 2;
+const IS_MINIMUM = 4;
 const HAS_REFUND = 1;
 const IS_FIRST = 2;
 
@@ -23,13 +25,14 @@ const IS_FIRST = 2;
 const started: ChangeCodec<JobStarted> = {
   write(out, change) {
     const { bytes } = out;
-    const { cost, charge, isLimited } = change;
+    const { cost, charge, isLimited, isMinimum } = change;
+    const flags = (charge === cost ? 0 : HAS_CHARGE) + (isLimited ? IS_LIMITED : 0);
     out.group(change.group);
     bytes.count(change.position);
     bytes.count(change.attempt);
     out.instance(change.instanceId);
     bytes.count(cost);
-    bytes.byte((charge === cost ? 0 : HAS_CHARGE) + (isLimited ? IS_LIMITED : 0));
+    bytes.byte(flags + (isMinimum ? IS_MINIMUM : 0));
     if (charge !== cost) bytes.number(charge);
     out.resource(change.resource);
     bytes.tag(change.groupStart);
@@ -48,10 +51,11 @@ const started: ChangeCodec<JobStarted> = {
     const charge = flags & HAS_CHARGE ? bytes.number() : cost;
     const resource = from.resource();
     const isLimited = (flags & IS_LIMITED) > 0;
+    const isMinimum = (flags & IS_MINIMUM) > 0;
     const groupStart = bytes.tag();
     const seatStart = bytes.tag();
     const freeStart = isLimited ? bytes.tag() : seatStart;
-    const tags = { isLimited, groupStart, seatStart, freeStart };
+    const tags = { isLimited, isMinimum, groupStart, seatStart, freeStart };
     return { group, position, attempt, instanceId, cost, charge, resource, ...tags, atUs: from.time() };
   },
 };
@@ -142,14 +146,25 @@ const announced: ChangeCodec<ChunkAnnounced> = {
     out.group(change.group);
     out.bytes.count(change.address);
     out.bytes.count(change.jobs);
+    out.bytes.byte(change.isLate ? 1 : 0);
     out.time(change.atUs);
   },
   read: (from) => ({
     group: from.group(),
     address: from.bytes.count(),
     jobs: from.bytes.count(),
+    isLate: from.bytes.byte() === 1,
     atUs: from.time(),
   }),
+};
+
+const fronted: ChangeCodec<ChunkFronted> = {
+  write(out, { group, address, jobs }) {
+    out.group(group);
+    out.bytes.count(address);
+    out.bytes.count(jobs);
+  },
+  read: (from) => ({ group: from.group(), address: from.bytes.count(), jobs: from.bytes.count() }),
 };
 
 const dropped: ChangeCodec<ChunkDropped> = {
@@ -161,4 +176,4 @@ const dropped: ChangeCodec<ChunkDropped> = {
 };
 
 /** Changes of jobs and their chunks. */
-export const JOB_CHANGES = { started, ended, requeued, delayed, announced, dropped };
+export const JOB_CHANGES = { started, ended, requeued, delayed, announced, fronted, dropped };

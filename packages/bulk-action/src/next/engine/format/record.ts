@@ -336,7 +336,8 @@ function unpackJobs(state: EngineState, group: Group, from: ByteReader): void {
     const flags = from.byte();
     if (flags & 1) job.resource = unpackResourceName(state, from);
     const seat = flags & 2 && job.resource ? group.tenant.seatAt(job.resource) : group.tenant.free;
-    job.turn = { seat, charge: from.number(), groupStart: 0, seatStart: 0, freeStart: 0 };
+    const tags = { groupStart: 0, seatStart: 0, freeStart: 0, isMinimum: false };
+    job.turn = { seat, charge: from.number(), ...tags };
     group.inFlight.set(job.position, job);
   }
   for (let left = from.count(); left > 0; left--) group.front.push(unpackJob(group, from));

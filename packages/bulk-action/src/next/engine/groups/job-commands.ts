@@ -1,6 +1,6 @@
-import { askFor } from '../fair/head.js';
 import { leaveSeat, refresh } from '../fair/order.js';
 import { undoTurns } from '../fair/turn.js';
+import { askFor } from '../fair/window.js';
 import { outcomeAt } from '../format/line.js';
 import { endJob } from '../run/end.js';
 import { abortJobs, DONE, type Effect, ENDED, NOT_FOUND } from '../run/recall.js';
@@ -66,7 +66,7 @@ function findJob(state: EngineState, group: Group, position: Position): Job | Ef
   if (!queue || position >= queue.tail) return NOT_FOUND;
   const address = addressOf(position);
   const chunk = group.chunks.get(address);
-  if (chunk && chunk.lines.length <= indexOf(position)) return NOT_FOUND;
+  if (chunk && chunk.jobs <= indexOf(position)) return NOT_FOUND;
   const running = group.inFlight.get(position);
   if (running) return running;
   undoTurns(state, group.ready);

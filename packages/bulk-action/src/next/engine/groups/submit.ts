@@ -1,11 +1,12 @@
 import { hasEnded } from '../../../states.js';
 import { decide } from '../changes/decide.js';
 import { refresh } from '../fair/order.js';
+import { announceChunk } from '../fair/window.js';
 import { resumeRound } from '../run/aggregate.js';
 import { beginRound, completeIfDone } from '../run/end.js';
 import { watchGroup } from '../run/watch.js';
 import type { GroupSettings } from '../state/change.js';
-import { type ChunkAddress, queueOf, queueOfChunk } from '../state/position.js';
+import type { ChunkAddress } from '../state/position.js';
 import type { Group, Tenant } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 
@@ -25,11 +26,7 @@ export function receiveSubmit(state: EngineState, submit: Submit): void {
   const group = groupOf(state, submit);
   if (submit.chunks.length > 0 && !group.isSealable && hasEnded(group.status)) beginRound(state, group);
   if (submit.chunks.length > 0) resumeRound(state, group);
-  for (const { address, jobs } of submit.chunks) {
-    decide(state, { kind: 'announced', group, address, jobs, atUs: state.nowUs });
-    // Jobs of a higher priority come first.
-    if (group.head && queueOf(group.head.position) < queueOfChunk(address)) group.head = undefined;
-  }
+  for (const { address, jobs } of submit.chunks) announceChunk(state, group, address, jobs);
   if (hasEnded(group.status)) passLate(group);
   else if (submit.isSealed && !group.isSealed) {
     decide(state, { kind: 'sealed', group });

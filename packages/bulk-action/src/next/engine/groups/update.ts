@@ -71,7 +71,7 @@ export function updateTenant(state: EngineState, tenant: Tenant, update: TenantU
   const virtual = storedIn(state, state.shard.free.clock);
   const before = tenant.weight;
   setLimits(state, tenant, update, { weight: update.weight ?? tenant.weight, virtual, minShare });
-  for (const seat of [tenant.free, ...tenant.seats.values()]) {
+  for (const seat of [tenant.free, ...tenant.seats.values(), ...(tenant.typeSeats?.values() ?? [])]) {
     if (seat.fairAt < 0) continue;
     rescaleStart(state, seat, seat.line.clock, before / tenant.weight);
     seat.line.seats.put(seat);

@@ -1,8 +1,9 @@
 import { hasEnded } from '../../../states.js';
 import { decide } from '../changes/decide.js';
-import { askFor } from '../fair/head.js';
+import { passCursor } from '../fair/head.js';
 import { leaveSeat, refresh } from '../fair/order.js';
 import { undoTurn } from '../fair/turn.js';
+import { askFor, dropChunk } from '../fair/window.js';
 import { keepJobEnd } from '../results/job-end.js';
 import type { JobReport } from '../results/report.js';
 import { keepLine, keepRound, type RoundMade } from '../results/round.js';
@@ -50,8 +51,7 @@ export function endHead(state: EngineState, group: Group, outcome: JobOutcome, c
     kept: keepJobEnd(state, job, outcome, report),
     atUs: state.nowUs,
   });
-  const queue = group.queues.find((each) => each && each.cursor === position);
-  if (queue) queue.cursor += 1;
+  passCursor(group, job);
   afterEnd(state, group, addressOf(position));
 }
 
@@ -89,8 +89,13 @@ export function dropIfDone(state: EngineState, group: Group, address: ChunkAddre
   if (!outcomes) return;
   const chunk = group.chunks.get(address);
   if (!chunk) askFor(state, group, address);
-  else if (outcomes.ended >= chunk.lines.length) {
-    group.chunks.delete(address);
+  else if (outcomes.ended >= chunk.jobs) {
+    // The lines name the jobs in the compact line.
+    if (chunk.isEvicted) {
+      askFor(state, group, address);
+      return;
+    }
+    dropChunk(state, group, address);
     unload(group, chunk);
     keepLine(state, group, chunk);
     decide(state, { kind: 'dropped', group, address });
@@ -103,7 +108,10 @@ function unload(group: Group, chunk: Chunk): void {
   const { address } = chunk;
   const queue = group.queueOf(queueOfChunk(address));
   const at = queue.loaded.indexOf(chunk);
-  if (at >= 0) queue.loaded.splice(at, 1);
+  if (at >= 0) {
+    queue.loaded.splice(at, 1);
+    queue.loadedJobs -= chunk.jobs;
+  }
   if (addressOf(queue.cursor) === address) queue.cursor = firstPosition(address + 1);
 }
 
@@ -171,11 +179,12 @@ export function cutRound(
   endRound(state, group, status, code);
   if (group.kept?.owed.size) state.owing.add(group);
   group.head = undefined;
-  group.chunks.clear();
+  for (const address of group.chunks.keys()) dropChunk(state, group, address);
   for (const queue of group.queues) {
     if (!queue) continue;
     queue.cursor = queue.tail;
     queue.loaded.length = 0;
+    queue.loadedJobs = 0;
   }
   refresh(state, group);
 }

@@ -7,6 +7,7 @@ import { fitsEnd } from '../results/job-end.js';
 import { Instance, type Job } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { endJob, errorOf, failAggregation } from './end.js';
+import { onInstancesChanged } from './processors.js';
 import { release } from './settle.js';
 import { delayJob, requeueJob } from './wait.js';
 
@@ -35,6 +36,7 @@ export function seeInstance(
   known.slots = slots;
   known.types = new Set(types);
   known.aggregators = new Set(aggregators);
+  onInstancesChanged(state);
 }
 
 /** Returns an instance; adds it without slots if it has not announced itself yet. */
@@ -59,6 +61,7 @@ export function orphanJobs(state: EngineState, instanceId: string, random: () =>
     if (group.status === 'AGGREGATING' && group.kept?.aggregation?.instanceId === instanceId)
       failAggregation(state, group, DIED);
   state.instances.delete(instanceId);
+  onInstancesChanged(state);
 }
 
 function orphanJob(state: EngineState, job: Job, random: () => number): void {

@@ -1,5 +1,5 @@
 import { decide } from '../changes/decide.js';
-import { askFor } from '../fair/head.js';
+import { askFor, dropChunk } from '../fair/window.js';
 import { bodyAt } from '../format/chunk.js';
 import { outcomeAt } from '../format/line.js';
 import { fitsEnd, writeLetter } from '../results/job-end.js';
@@ -19,7 +19,7 @@ export function returnOwedLetters(state: EngineState): void {
   for (const group of state.owing) {
     for (const address of group.kept?.owed ?? []) {
       const chunk = group.chunks.get(address);
-      if (!chunk) askFor(state, group, address);
+      if (!chunk || chunk.isEvicted) askFor(state, group, address);
       else if (fitsEnd(state, chunk.lines.join())) returnLetters(state, group, chunk);
     }
     if (!group.kept?.owed.size) state.owing.delete(group);
@@ -45,7 +45,7 @@ function returnLetters(state: EngineState, group: Group, chunk: Chunk): void {
     letters += 1;
   });
   keepLine(state, group, chunk);
-  group.chunks.delete(address);
+  dropChunk(state, group, address);
   decide(state, { kind: 'letters-returned', group, address, letters });
   state.drops.push({ group, address });
 }

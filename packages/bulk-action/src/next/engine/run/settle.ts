@@ -192,6 +192,7 @@ export function release(state: EngineState, job: Job): void {
   const { group, resource } = job;
   const instance = state.instances.get(job.instanceId);
   if (instance?.jobs.delete(job)) instance.free += 1;
+  if (instance?.suspect === job) instance.suspect = undefined;
   group.held -= 1;
   group.tenant.held -= 1;
   group.tenant.inFlight -= 1;

@@ -1,30 +1,41 @@
 import { countEvents } from '../../../rules/rate-window.js';
 import { decide } from '../changes/decide.js';
 import { isHeldBack, noteStart } from '../congestion/attempts.js';
-import { type GatePass, isOverdue, newPass, nextGroup } from '../fair/gate.js';
-import { resourceOf, unparkDue } from '../fair/order.js';
+import { isOverdue, nextGroup } from '../fair/gate.js';
+import { endPass, type GatePass, newPass } from '../fair/gate-pass.js';
+import { resourceOf } from '../fair/lines.js';
+import { refresh, unparkDue } from '../fair/order.js';
+import { instanceFor, isSuspect, lacksProcessor } from '../fair/placement.js';
 import { takeTurn, undoTurn } from '../fair/turn.js';
+import { lookAhead } from '../fair/window.js';
 import { emit } from '../results/events.js';
 import { fitsEnd } from '../results/job-end.js';
 import type { JobBody } from '../state/chunks.js';
 import type { Group, Instance, Job, Turn } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { endHead } from './end.js';
+import { sendToNonReady } from './processors.js';
 
 /** Fills ready by the fair order, as far as workers wait, and starts what is ready. Returns what stopped it. */
 export function startJobs(state: EngineState): GatePass {
-  const pass = newPass();
+  const pass = newPass(state);
   unparkDue(state);
+  retrySuspects(state);
   for (;;) {
-    startReady(state);
-    if (!state.isFetching || state.readyJobs >= readyBound(state)) return pass;
+    startReady(state, pass);
+    if (!state.isFetching || state.readyJobs >= readyBound(state, pass)) break;
     const group = nextGroup(state, pass);
-    if (!group) return pass;
+    if (!group) break;
+    const { payload, type = '' } = group.head?.body ?? {};
     const code = failureOf(state, group);
-    if (!code) takeTurn(state, group);
-    else if (fitsEnd(state, group.head?.body?.payload)) endHead(state, group, 'FAILED', code);
-    else return pass;
+    if (code && !fitsEnd(state, payload)) break;
+    if (code) endHead(state, group, 'FAILED', code);
+    else if (lacksProcessor(state, type)) sendToNonReady(state, group);
+    else takeTurn(state, group, pass);
   }
+  endPass(state, pass);
+  lookAhead(state);
+  return pass;
 }
 
 /** Returns why the head of a group must not start any more: its deadline has passed, or it has killed too many instances. */
@@ -34,27 +45,48 @@ function failureOf(state: EngineState, group: Group): 'DEADLINE_EXCEEDED' | 'ORP
   return orphanCount > state.config.reliableQueue.maxOrphanCount ? 'ORPHANED' : undefined;
 }
 
-/** Returns how many jobs ready may hold: what waiting workers take at once. Without any live slot a small reserve. */
-export function readyBound(state: EngineState): number {
+/** Jobs that no instance might run have another chance: an instance may have no suspect any more. */
+function retrySuspects(state: EngineState): void {
+  if (state.suspected.size === 0) return;
+  const groups = [...state.suspected];
+  state.suspected.clear();
+  for (const group of groups) {
+    group.head = undefined;
+    refresh(state, group);
+  }
+}
+
+/**
+ * Returns how many jobs ready may hold: what waiting workers take at once. Jobs that are delivered ahead of a free slot are in
+ * flight, not ready. Without any live slot there is a small reserve.
+ */
+export function readyBound(
+  state: EngineState,
+  { live, free }: { readonly live: number; readonly free: number } = state.slots,
+): number {
   const { readyQueueMaxSize } = state.config.backpressure;
-  const { live, free } = state.slots;
   const wanted = live === 0 ? state.config.workerPool.fetchBatchSize : free;
   return Math.min(readyQueueMaxSize, wanted);
 }
 
-/** Starts ready jobs in the order of their turns while an instance has a free slot. */
-function startReady(state: EngineState): void {
-  let taken = 0;
-  for (const job of state.ready) {
-    if (job.place === 'READY' && mustReturn(state, job)) holdBack(state, job.group);
-    else if (job.place === 'READY') {
-      const instance = instanceFor(state);
-      if (!instance) break;
-      start(state, job, instance);
+/** Starts ready jobs in the order of their turns, and those of one group one after another, while an instance is free for them. */
+function startReady(state: EngineState, pass: GatePass): void {
+  if (state.ready.length === 0) return;
+  const { ready } = state;
+  state.ready = [];
+  for (const job of ready) {
+    if (job.place !== 'READY') continue;
+    if (mustReturn(state, job)) {
+      holdBack(state, job.group);
+      continue;
     }
-    taken += 1;
+    const instance = pass.free > 0 && job.group.ready[0] === job ? instanceFor(state, job) : undefined;
+    if (!instance) state.ready.push(job);
+    else {
+      start(state, job, instance);
+      pass.free -= 1;
+    }
   }
-  if (taken > 0) state.ready.splice(0, taken);
 }
 
 /**
@@ -72,20 +104,10 @@ function holdBack(state: EngineState, group: Group): void {
   for (const job of [...group.ready].reverse()) undoTurn(state, job);
 }
 
-/** Returns the instance with the most free slots in proportion. The owner's own is last at equal load. */
-function instanceFor(state: EngineState): Instance | undefined {
-  let best: Instance | undefined;
-  for (const instance of state.instances.values()) {
-    if (instance.free <= 0) continue;
-    if (!best || instance.free * best.slots > best.free * instance.slots) best = instance;
-  }
-  return best;
-}
-
 function start(state: EngineState, job: Job, instance: Instance): void {
   const { group, resource } = job;
   const { cost } = job.body as JobBody;
-  const { seat, charge, groupStart, seatStart, freeStart } = job.turn as Turn;
+  const { seat, charge, groupStart, seatStart, freeStart, isMinimum } = job.turn as Turn;
   const { line } = seat;
   for (const scope of [group, group.tenant, state.shard]) scope.readyCost -= cost;
   if (resource) resource.readyCost -= cost;
@@ -100,6 +122,7 @@ function start(state: EngineState, job: Job, instance: Instance): void {
     charge,
     resource,
     isLimited: line.resource !== undefined,
+    isMinimum,
     groupStart,
     seatStart,
     freeStart,
@@ -110,6 +133,7 @@ function start(state: EngineState, job: Job, instance: Instance): void {
   state.readyJobs -= 1;
   instance.free -= 1;
   instance.jobs.add(job);
+  if (isSuspect(job)) instance.suspect = job;
   instance.outbox.push(job);
   group.tenant.inFlight += 1;
   noteStart(state, job);

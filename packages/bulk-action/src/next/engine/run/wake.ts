@@ -1,4 +1,4 @@
-import type { GatePass } from '../fair/gate.js';
+import type { GatePass } from '../fair/gate-pass.js';
 import type { EngineState } from '../state/state.js';
 import { aggregationDueMs } from './assign-aggregations.js';
 

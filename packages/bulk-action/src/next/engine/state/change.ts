@@ -20,6 +20,7 @@ export type Change =
   | TenantAdded
   | GroupAdded
   | ChunkAnnounced
+  | ChunkFronted
   | JobStarted
   | JobEnded
   | JobRequeued
@@ -81,7 +82,17 @@ export interface ChunkAnnounced {
   readonly group: Group;
   readonly address: ChunkAddress;
   readonly jobs: number;
+  /** True if the queue has passed it: it comes to the front once it is loaded. */
+  readonly isLate: boolean;
   readonly atUs: number;
+}
+
+/** The jobs of a late chunk go to the front of their group. */
+export interface ChunkFronted {
+  readonly kind: 'fronted';
+  readonly group: Group;
+  readonly address: ChunkAddress;
+  readonly jobs: number;
 }
 
 /** An attempt of a job begins on an instance. */
@@ -96,6 +107,8 @@ export interface JobStarted {
   readonly resource: Resource | undefined;
   /** True if its turn came in the line of that resource. */
   readonly isLimited: boolean;
+  /** True if the turn was due to the tenant's minimum, before its place in the order: the virtual time stays. */
+  readonly isMinimum: boolean;
   /** Start tags of the group, of its seat and of the tenant's free seat. */
   readonly groupStart: number;
   readonly seatStart: number;

@@ -4,7 +4,13 @@ import type { ChunkAddress } from './position.js';
 export interface Chunk {
   readonly address: ChunkAddress;
   /** Raw lines. The job's own are cut from them when it becomes the head. */
-  readonly lines: readonly string[];
+  lines: readonly string[];
+  /** Number of its jobs. */
+  readonly jobs: number;
+  /** Size of its lines while they are loaded. */
+  bytes: number;
+  /** True once its lines were removed to save memory. */
+  isEvicted: boolean;
   readonly types: readonly string[];
   /** Time of the submit. */
   readonly createdMs: number;

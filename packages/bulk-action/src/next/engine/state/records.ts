@@ -48,11 +48,14 @@ const fairOrder = <T extends Ordered>(): FairOrder<T> =>
  */
 export class FairLine {
   readonly resource: Resource | undefined;
+  /** Set if only jobs of this type stand here: not every instance has it. Tags of such a line are not stored. */
+  readonly type: string | undefined;
   readonly clock = newTime();
   readonly seats: FairOrder<Seat> = fairOrder();
 
-  constructor(resource?: Resource) {
+  constructor(resource?: Resource, type?: string) {
     this.resource = resource;
+    this.type = type;
   }
 }
 
@@ -124,6 +127,13 @@ export class Tenant extends Scope {
   readonly id: string;
   readonly free: Seat;
   readonly seats = new Map<Resource, Seat>();
+  /** Its seats in the lines of processor types. */
+  typeSeats: Map<FairLine, Seat> | undefined;
+  /** Mean charge of its turns, and its place among tenants with a minimum: the part that it holds, and its start tag. */
+  meanCharge = 1;
+  minimumPart = 0;
+  minimumStart = 0;
+  minimumAt = -1;
   /** Part of the live slots that it may always have, 0 to 1. */
   minShare = 0;
   /** True once its weight or limits were set: it then outlives its groups. */
@@ -188,6 +198,14 @@ export class Queue {
   readonly loaded: Chunk[] = [];
   /** True while it waits for its next chunks. */
   isAsked = false;
+  /** Chunks announced since then. */
+  announced: ChunkAddress[] | undefined;
+  /** There is no chunk between the last loaded one and this position. */
+  searched: Position = 0;
+  /** Jobs of the newest chunk, of loaded chunks, and of the smallest window. */
+  chunkJobs = 1;
+  loadedJobs = 0;
+  window = 0;
 
   constructor(priority: number) {
     this.priority = priority;
@@ -253,6 +271,16 @@ export class Group extends Scope {
   readonly chunks = new Map<ChunkAddress, Chunk>();
   /** The job that has its next turn; undefined while there is none, or while its chunk is not loaded. */
   head: Job | undefined;
+  /** The job or queue whose chunk has to be loaded before the head is known. */
+  missing: Position | Queue | undefined;
+  /** Chunks that were asked for by their address. */
+  asked: Set<ChunkAddress> | undefined;
+  /** Processor type that its head lacks, while too many of its jobs wait for one in non-ready. */
+  lacking: string | undefined;
+  /** True while it stands in the order with a job that is not loaded. */
+  isBlind = false;
+  /** Its tag in the line of the processor type where it stood last. */
+  byType: { readonly line: FairLine; readonly tag: VirtualTime } | undefined;
   seat: Seat | undefined;
   start = 0;
   fairAt = -1;
@@ -294,12 +322,16 @@ export class Group extends Scope {
 
 /** What a job was charged at its turn. */
 export interface Turn {
+  /** The seat whose tags are stored. */
   readonly seat: Seat;
+  typeSeat?: Seat | undefined;
   readonly charge: number;
   /** Start tags of the group, the seat and the tenant's free seat. */
   readonly groupStart: number;
   readonly seatStart: number;
   readonly freeStart: number;
+  /** True if it was due to the minimum of the tenant. */
+  readonly isMinimum: boolean;
 }
 
 /** A process that runs jobs. */
@@ -309,6 +341,8 @@ export class Instance {
   free: number;
   types: ReadonlySet<string>;
   readonly jobs = new Set<Job>();
+  /** The job it runs that may be what kills processes. */
+  suspect: Job | undefined;
   /** Jobs to deliver with the next commit. */
   outbox: Job[] = [];
   /** Groups whose results it adds up. */
@@ -364,11 +398,3 @@ export class Job {
     return Math.floor(this.startedUs / 1000);
   }
 }
-
-/** An order of delayed jobs by due time. */
-export const delayedJobs = (): IndexedHeap<Job, 'delayAt'> =>
-  new IndexedHeap<Job, 'delayAt'>('delayAt', (a, b) =>
-    a.dueMs === b.dueMs
-      ? (a.group.number - b.group.number || a.position - b.position) < 0
-      : a.dueMs < b.dueMs,
-  );

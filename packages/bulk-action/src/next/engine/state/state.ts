@@ -1,19 +1,11 @@
 import { IndexedHeap, LinkedList } from '@millrace/foundation';
 import { newRateWindow, type RateWindow } from '../../../rules/rate-window.js';
 import type { Change } from './change.js';
+import type { Chunk } from './chunks.js';
 import type { EngineConfig } from './config.js';
 import { type Message, Nonces, type PendingRecall } from './message.js';
 import type { ChunkAddress, Position } from './position.js';
-import {
-  delayedJobs,
-  FairLine,
-  Group,
-  type Instance,
-  type Job,
-  type Queue,
-  Resource,
-  Tenant,
-} from './records.js';
+import { FairLine, Group, type Instance, type Job, type Queue, Resource, Tenant } from './records.js';
 import { type Recorded, Scope } from './scope.js';
 import { type EngineEvent, SideWrites } from './side-writes.js';
 
@@ -42,6 +34,20 @@ export type Want =
       readonly tail: Position;
     }
   | { readonly group: Group; readonly queue: undefined; readonly address: ChunkAddress };
+
+/** An order of delayed jobs by due time. */
+const delayedJobs = (): IndexedHeap<Job, 'delayAt'> =>
+  new IndexedHeap<Job, 'delayAt'>('delayAt', (a, b) =>
+    a.dueMs === b.dueMs
+      ? (a.group.number - b.group.number || a.position - b.position) < 0
+      : a.dueMs < b.dueMs,
+  );
+
+/** Reports whether a tenant holds a lower part of its minimum than another; ties go by start tag, then by arrival. */
+export const isFurtherBelow = (a: Tenant, b: Tenant): boolean =>
+  a.minimumPart === b.minimumPart
+    ? a.minimumStart < b.minimumStart || (a.minimumStart === b.minimumStart && a.number < b.number)
+    : a.minimumPart < b.minimumPart;
 
 /** Everything that an engine knows. */
 export class EngineState {
@@ -112,6 +118,24 @@ export class EngineState {
   isSmoothingDirty = false;
   /** Mean duration of all attempts, for the charge by time. */
   estimateMs = 1;
+  /** Processor types that any instance has, and those that not every instance with slots has. */
+  types: ReadonlySet<string> = new Set();
+  scarceTypes: ReadonlySet<string> = new Set();
+  /** Lines of jobs that not every instance can run. */
+  readonly typeLines = new Map<string, FairLine>();
+  /** Tenants with a minimum that wait, the lowest part of it first. */
+  readonly minimums = new IndexedHeap<Tenant, 'minimumAt'>('minimumAt', isFurtherBelow);
+  /** Groups with jobs that no instance may run now because they may be what kills processes. */
+  readonly suspected = new Set<Group>();
+  /** Groups with jobs in non-ready of whose type there is no processor. */
+  readonly unprocessed = new Set<Group>();
+  /** Groups that stand in the order with a job that is not loaded, and turns until the next look ahead. */
+  blind = 0;
+  turnsAhead = 0;
+  /** Loaded chunks, the oldest first, and the size of their lines. */
+  loaded: { readonly group: Group; readonly chunk: Chunk }[] = [];
+  loadedBytes = 0;
+  sweepAt = 0;
   isFetching = true;
   isDispatching = true;
 
@@ -160,11 +184,12 @@ export class EngineState {
     this.shard.nextNumber = Math.max(this.shard.nextNumber, record.number + 1);
   }
 
-  /** Worker slots of all live instances, and those that wait for a job. */
+  /** Worker slots of all live instances with processors, and those that wait for a job. */
   get slots(): { readonly live: number; readonly free: number } {
     let live = 0;
     let free = 0;
     for (const instance of this.instances.values()) {
+      if (instance.types.size === 0) continue;
       live += instance.slots;
       free += Math.max(0, instance.free);
     }

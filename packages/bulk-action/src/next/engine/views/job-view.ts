@@ -60,7 +60,7 @@ export function locate(group: Group, position: Position): Whereabouts | undefine
   if (waiting) return waiting;
   const address = addressOf(position);
   const chunk = group.chunks.get(address);
-  if (chunk && indexOf(position) >= chunk.lines.length) return undefined;
+  if (chunk && indexOf(position) >= chunk.jobs) return undefined;
   const status = endOf(group, position);
   if (status) return { place: 'DONE', status, job: undefined };
   if (!hasEnded(group.status) && (position >= queue.next || queue.late.includes(address)))
@@ -153,7 +153,7 @@ export function listJobs(
   let scanned = 0;
   for (const chunk of chunks) {
     const first = firstPosition(chunk.address);
-    const end = first + chunk.lines.length;
+    const end = first + chunk.jobs;
     for (let position = Math.max(first, page.from ?? 0); position < end; position++) {
       if (items.length >= page.limit || scanned >= SCAN_MAX) return { items, cursor: position };
       scanned += 1;
