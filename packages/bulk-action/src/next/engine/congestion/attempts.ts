@@ -85,7 +85,8 @@ export function noteThrottle(state: EngineState, job: Job, throttle: Throttle): 
       onThrottle(resource.congestion, state.nowMs, startedMs, retryAfterMs);
       updateLimits(state, resource);
       storePause(state, frozenMs, resource);
-      // Store a first limit at once. An owner that lives for less than 5 s would pass on nothing (15.9 % refused instead of 1.7 %).
+      // Store a first limit at once: an owner that lives for less than 5 s would pass on nothing. With an owner every 4 s
+      // 15.9 % were refused, 3.4 % since.
       if (!learnt) state.smoothingDueMs = state.nowMs;
     } else slowGroup(state, group, resource, startedMs, retryAfterMs);
     noteResourcePoint(state, resource);
