@@ -27,6 +27,16 @@ describe('after the clock has gone back an hour', () => {
     expect(stage.held.length - before).toBeGreaterThanOrEqual(3);
   });
 
+  it('no bucket is emptier than empty', () => {
+    const stage = new Stage();
+    stage.instance('a', 1);
+    stage.submit('x/g', [{ cost: 10 }], { settings: { rps: 1, burst: 2 } });
+    stage.run();
+    expect(stage.group('x/g').rate?.tatUs).toBe(stage.nowUs + 10_000_000);
+    jump(stage, -HOUR_US);
+    expect(stage.group('x/g').rate?.tatUs).toBe(stage.nowUs + 2_000_000);
+  });
+
   it('a retry waits no longer than before, and a job with notBefore until its time', () => {
     const stage = new Stage();
     stage.instance('a', 1);

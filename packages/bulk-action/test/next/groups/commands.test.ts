@@ -170,7 +170,6 @@ describe('an update', () => {
     stage.submit('x/h', 1);
     stage.ask({ kind: 'update-group', groupId: 'x/g', update: { deadlineMs: stage.nowMs + 10 } });
     stage.ask({ kind: 'update-group', groupId: 'x/h', update: { timeoutMs: 20 } });
-    stage.takeOver();
     stage.run(10);
     expect([stage.group('x/g').code, stage.group('x/h').code]).toEqual(['DEADLINE_EXCEEDED', undefined]);
     stage.run(10);
@@ -214,11 +213,11 @@ describe('cancelJob', () => {
       kind: 'not-found',
     });
     expect(stage.group('x/g')).toMatchObject({ cancelled: 4, pending: 6 });
-    stage.takeOver();
     const seen: number[] = [];
     stage.instance('a', 10);
     for (const { position } of stage.run(60_000)) seen.push(position);
     expect(seen).toEqual([3, 4, 5, 6, 7, 8].map(positionAt));
+    stage.takeOver();
   });
 
   it('aborts the attempt of a running job, whose settlement is late and frees its slot', () => {
@@ -262,6 +261,15 @@ describe('runJobNow', () => {
     }
     const expected = [0, 150, ...Array.from({ length: 199 }, (_, at) => at + 1).filter((at) => at !== 150)];
     expect(order).toEqual(expected.map(positionAt));
+  });
+
+  it('keeps the order of turns that were taken back', () => {
+    const stage = new Stage();
+    stage.submit('x/g', 10);
+    for (const at of [0, 5, 6, 9]) stage.ask({ kind: 'run-job', groupId: 'x/g', position: positionAt(at) });
+    stage.instance('a', 10);
+    const order = stage.run().map(({ position }) => position);
+    expect(order).toEqual([9, 6, 5, 0, 1, 2, 3, 4, 7, 8].map(positionAt));
   });
 
   it('is refused for a job that would pass others of an ordered group', () => {

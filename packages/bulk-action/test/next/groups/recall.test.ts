@@ -79,7 +79,16 @@ describe('a pause or cancel', () => {
   it('does not take an answer for that of another recall', () => {
     const stage = delivered();
     stage.ask(PAUSE);
-    stage.receive({ kind: 'recalled', instanceId: 'a', number: 1, returned: [], launched: [] });
+    const recall = stage.mail.get('a')?.[0];
+    const number = recall?.kind === 'recall' ? recall.number : 0;
+    for (const [instanceId, other] of [['a', number + 1] as const, ['c', number] as const])
+      stage.receive({ kind: 'recalled', instanceId, number: other, returned: [], launched: [] });
+    stage.run();
+    expect(stage.answer()).toBeUndefined();
+    stage.takeOver();
+    stage.instance('a', 2);
+    stage.ask(PAUSE, 1);
+    stage.receive({ kind: 'recalled', instanceId: 'a', number, returned: [], launched: [] });
     stage.run();
     expect(stage.answer()).toBeUndefined();
   });
@@ -118,6 +127,7 @@ describe('a pause or cancel', () => {
     expect(stage.engine.launch(second)).toBe(true);
     expect(stage.ask(CANCEL)).toEqual(DONE);
     expect(stage.engine.launch(third)).toBe(false);
+    expect(stage.engine.state.shard.held).toBe(2);
     expect(again()).toEqual([]);
     expect(stage.mail.get('own')?.map(({ kind }) => kind)).toEqual(['abort', 'abort']);
   });
@@ -138,6 +148,17 @@ describe('a returned job', () => {
     stage.held = [];
     stage.ask({ ...PAUSE, isPaused: false });
     expect(stage.held).toMatchObject([{ position: positionAt(2), attempt: 1 }]);
+  });
+
+  it('moves its group back in the fair order', () => {
+    const stage = new Stage();
+    stage.instance('a', 2);
+    stage.submit('x/g', 5);
+    const [first] = stage.run();
+    expect(stage.group('x/g').start).toBe(0.5);
+    if (first)
+      stage.engine.settle('a', { ...first, durationMs: 9, outcome: { kind: 'returned' } }, stage.nowUs);
+    expect(stage.group('x/g').start).toBe(0.25);
   });
 
   it('returns no token that has come back since', () => {

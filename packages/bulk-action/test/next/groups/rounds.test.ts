@@ -44,6 +44,9 @@ describe('a sealable group', () => {
     expect(stage.run(10)).toEqual([]);
     expect(stage.group('x/g')).toMatchObject({ status: 'CANCELLED', registered: 3, cancelled: 3, late: 70 });
     expect(stage.engine.state.shard.pending).toBe(0);
+    // A later round must not begin with them.
+    const [queue] = stage.group('x/g').queues.filter((each) => each !== undefined);
+    expect(queue).toMatchObject({ next: queue?.tail, cursor: queue?.tail });
     stage.takeOver();
     expect(stage.run(10)).toEqual([]);
   });

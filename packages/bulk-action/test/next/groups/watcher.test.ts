@@ -70,6 +70,7 @@ describe('the watcher', () => {
     stage.run(600);
     stage.ask({ ...pause, isPaused: true });
     stage.run(5_000);
+    stage.run(300);
     stage.ask({ ...pause, isPaused: false });
     stage.run(999);
     expect(stage.group('x/g').status).toBe('CREATED');

@@ -22,7 +22,7 @@ export function cancelJob(state: EngineState, group: Group, position: Position):
   if (!(job instanceof Job)) return job;
   const recalls = abortJobs(state, job.place === 'IN_FLIGHT' ? [job] : []);
   state.delayed.remove(job);
-  group.head = undefined;
+  leaveQueue(group, position);
   endJob(state, job, 'CANCELLED', { durationMs: undefined });
   return { ...DONE, recalls };
 }
@@ -35,11 +35,17 @@ export function runJobNow(state: EngineState, group: Group, position: Position):
   if (group.isOrdered && job.place !== 'DELAYED')
     return group.head?.position === position ? DONE : { result: { kind: 'refused', code: 'ORDERED' } };
   leaveSeat(group);
-  const queue = group.queueOf(queueOf(position));
-  if (queue.cursor === position) queue.cursor += 1;
+  leaveQueue(group, position);
   requeueJob(state, job, { attempt: job.attempt, orphans: 0, isFirst: true });
   refresh(state, group);
   return DONE;
+}
+
+/** The next turn of a group is found anew, without a job that leaves its queue. */
+function leaveQueue(group: Group, position: Position): void {
+  const queue = group.queueOf(queueOf(position));
+  if (queue.cursor === position) queue.cursor += 1;
+  group.head = undefined;
 }
 
 /**

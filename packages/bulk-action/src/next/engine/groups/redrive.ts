@@ -40,7 +40,7 @@ export interface Redrive {
 }
 
 /** DEADLINE_EXCEEDED: the deadline of the group or job has passed. GROUP_NOT_FOUND: the group is not known any more. */
-export type RedriveRefusal = 'DEADLINE_EXCEEDED' | 'GROUP_NOT_FOUND' | 'CORRUPTED';
+type RedriveRefusal = 'DEADLINE_EXCEEDED' | 'GROUP_NOT_FOUND' | 'CORRUPTED';
 
 /** What came of a redrive. Letters that were refused are still there. */
 export interface RedriveAnswer {
