@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { AGGREGATION_POSITION } from '../../../src/next/engine/state/position.js';
 import { OPEN, positionAt } from '../groups/stage.js';
 import { DEAD, ResultsStage } from './results-stage.js';
 
@@ -63,6 +64,9 @@ describe('aggregation', () => {
     expect(world.aggregations('c')).toHaveLength(1);
     expect(world.engine.wakeUs).toBe(world.nowUs + 1_000_000);
     world.run(1_000);
+    expect(world.aggregations('c').map(({ attempt }) => attempt)).toEqual([1, 2]);
+    const first = { groupId: 'x/g', position: AGGREGATION_POSITION, attempt: 1, durationMs: 9 };
+    expect(world.engine.settle('c', { ...first, outcome: { kind: 'success' } }, world.nowUs)).toBe(false);
     world.takeOver();
     aggregators(world, 'd', 'T');
     world.engine.buried(['c'], world.nowUs);

@@ -83,16 +83,18 @@ export function noteOutcome(
   attempts: number,
 ): void {
   const address = addressOf(position);
+  const index = indexOf(position);
+  const endedMs = Math.floor(atUs / 1000);
   let ends = outcomes.get(address);
-  if (!ends) {
-    ends = { ended: 0, bits: new Uint8Array(OUTCOME_BYTES), facts: [], codes: undefined };
+  if (ends) ends.facts.push(index, attempts, durationMs, endedMs);
+  else {
+    const facts = [index, attempts, durationMs, endedMs];
+    ends = { ended: 0, bits: new Uint8Array(OUTCOME_BYTES), facts, codes: undefined };
     outcomes.set(address, ends);
   }
   ends.ended += 1;
-  const index = indexOf(position);
   const byte = index >> 2;
   ends.bits[byte] = (ends.bits[byte] ?? 0) | (BITS[outcome] << ((index & 3) * 2));
-  ends.facts.push(index, attempts, durationMs, Math.floor(atUs / 1000));
   if (outcome !== 'FAILED') return;
   ends.codes ??= new Map();
   ends.codes.set(index, code ?? '');

@@ -1,4 +1,4 @@
-import { signatureOf } from '../../../rules/signature.js';
+import { cutText, signatureOf } from '../../../rules/signature.js';
 import {
   type DetailFacts,
   type DropReason,
@@ -21,6 +21,7 @@ const NUMBER_NAME = /^[A-Za-z0-9._:-]{1,64}$/;
 /** Far enough from where a sum is no number any more. */
 const NUMBER_MAX = 1e300;
 const DETAIL_CHARACTERS_MAX = 500;
+const LETTER_CHARACTERS_MAX = 2_000;
 
 /**
  * Writes down what a job leaves that is about to end, before its end can end the round. Returns what changes in the record of its
@@ -93,7 +94,7 @@ function keepDetail({ writes, config }: EngineState, job: Job, { error }: JobRep
   const facts: DetailFacts = {
     jobId: jobIdOf(position, body),
     code,
-    message: message.slice(0, DETAIL_CHARACTERS_MAX),
+    message: cutText(message, DETAIL_CHARACTERS_MAX),
   };
   const { id: groupId, round: from, isSealable } = group;
   const to = isSealable ? undefined : from;
@@ -126,7 +127,8 @@ export function writeLetter(
   const failedMs = state.nowMs;
   const createdMs = group.chunks.get(addressOf(position))?.createdMs ?? group.createdMs;
   const origin = { jobId: idOf(id, position), type, cost, charge, deadlineMs, traceparent, createdMs };
-  const failure = { failedMs, code, message, errorClass, signature, round: group.round };
+  const kept = cutText(message, LETTER_CHARACTERS_MAX);
+  const failure = { failedMs, code, message: kept, errorClass, signature, round: group.round };
   const facts: LetterFacts = Object.assign(origin, failure, counts);
   state.writes.add({
     kind: 'letter',
