@@ -45,7 +45,11 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
   const engine = new Engine(config, rng.fork('engine'));
   engine.open(store.load(), nowUs);
   engine.receive([{ kind: 'instance', id: 'a', slots: 5, ...calls }], nowUs);
-  engine.receive([{ kind: 'instance', id: 'b', slots: 3, ...calls }], nowUs);
+  // Only one instance has the type X, and not always.
+  const types = ['X', ...calls.types];
+  const announceB = (isAll: boolean) =>
+    ({ kind: 'instance', id: 'b', slots: 3, ...calls, ...(isAll && { types }) }) as const;
+  engine.receive([announceB(true)], nowUs);
   const running: { instance: string; groupId: string; position: number; attempt: number }[] = [];
   let submitted = 0;
   let done = 0;
@@ -57,7 +61,7 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
       submitted += jobs;
       store.submit(
         groupId,
-        Array.from({ length: jobs }, () => newJob({ type: rng.pick(calls.types), cost: rng.integer(1, 3) })),
+        Array.from({ length: jobs }, () => newJob({ type: rng.pick(types), cost: rng.integer(1, 3) })),
         {
           settings: { weight: rng.integer(1, 3), isSealable: false, ...(rng.chance(0.3) && { rps: 50 }) },
           queue: rng.pick([5, 5, 9]),
@@ -78,6 +82,7 @@ it.each(Array.from({ length: 20 }, (_, seed) => [seed]))('rebuilds the engine th
       nowUs += deltaUs;
       engine.clockJump(deltaUs, nowUs);
     }
+    if (rng.chance(0.01)) store.inbox.push(announceB(step > 1_500 || rng.chance(0.5)));
     if (rng.chance(0.02))
       store.inbox.push({ kind: 'pause-group', groupId, isPaused: step < 1_500 && rng.chance(0.5) });
     if (step === 1_500) {

@@ -86,6 +86,11 @@ export class StoreModel {
       });
   }
 
+  /** Stores a chunk that no entry of the inbox names yet. */
+  putChunk(groupId: string, address: number, text: string): void {
+    this.#chunksOf(groupId).set(address, text);
+  }
+
   #chunksOf(groupId: string): Map<number, string> {
     const chunks = this.#chunks.get(groupId) ?? new Map<number, string>();
     this.#chunks.set(groupId, chunks);

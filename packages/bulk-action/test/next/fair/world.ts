@@ -1,6 +1,6 @@
 import { IndexedHeap, type Rng, seededRng } from '@millrace/foundation';
 import { decide } from '../../../src/next/engine/changes/decide.js';
-import { Engine } from '../../../src/next/engine/engine.js';
+import { type Commit, Engine } from '../../../src/next/engine/engine.js';
 import type { NewJob } from '../../../src/next/engine/format/chunk.js';
 import { updateTenant } from '../../../src/next/engine/groups/update.js';
 import type { AttemptOutcome } from '../../../src/next/engine/run/settle.js';
@@ -127,11 +127,16 @@ export class World {
       const commit = this.engine.commit(this.nowUs);
       if (!commit) return;
       if (left === 0) throw new Error('Commits without end');
-      this.store.write(commit, this.engine, this.nowUs);
-      for (const [instanceId, deliveries] of commit.deliveries)
-        for (const { groupId, position, attempt, body } of deliveries)
-          this.#start({ groupId, position, attempt, body, instanceId });
+      this.deliver(commit);
     }
+  }
+
+  /** Makes a commit durable and runs what it starts. */
+  deliver(commit: Commit): void {
+    this.store.write(commit, this.engine, this.nowUs);
+    for (const [instanceId, deliveries] of commit.deliveries)
+      for (const { groupId, position, attempt, body } of deliveries)
+        this.#start({ groupId, position, attempt, body, instanceId });
   }
 
   #start(given: Pick<Attempt, 'groupId' | 'position' | 'attempt' | 'body' | 'instanceId'>): void {

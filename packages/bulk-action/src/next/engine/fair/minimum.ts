@@ -56,7 +56,11 @@ function openSeat({ free, seats, typeSeats }: Tenant, isOpen: (seat: Seat) => bo
 export const leadMax = (tenant: Tenant, live: number, charge: number): number =>
   Math.max(tenant.minShare * live * tenant.meanCharge, charge) / tenant.weight;
 
-/** Learns what the turns of a tenant are charged. */
-export function noteCharge(tenant: Tenant, charge: number): void {
+/**
+ * Learns what the turns of a tenant are charged, and which was its last one: because no tenant is left further ahead than its
+ * minimum, many may have the same start tag, and the one that waits the longest is next.
+ */
+export function noteTurn({ turns }: EngineState, tenant: Tenant, charge: number): void {
+  tenant.minimumTurn = turns;
   tenant.meanCharge += CHARGE_SHARE * (charge - tenant.meanCharge);
 }

@@ -5,7 +5,7 @@ import type { EngineState } from '../state/state.js';
 import type { GatePass } from './gate-pass.js';
 import { returnHead, takeHead } from './head.js';
 import { resourceOf, standingStart, standingTag, startTag } from './lines.js';
-import { leadMax, noteCharge } from './minimum.js';
+import { leadMax, noteTurn } from './minimum.js';
 import { refresh, unpark } from './order.js';
 
 /**
@@ -39,7 +39,8 @@ export function takeTurn(state: EngineState, group: Group, pass: GatePass): Job 
   serve(seat.clock, tagIn(group, seat), epoch, groupStart, charge / groupWeight(group));
   serveSeat(seat, epoch, seatStart, charge, isMinimum);
   if (seat !== tenant.free) serveSeat(tenant.free, epoch, freeStart, charge, isMinimum);
-  if (tenant.minShare > 0) noteCharge(tenant, charge);
+  state.turns += 1;
+  if (tenant.minShare > 0) noteTurn(state, tenant, charge);
   moveSeats(group, job.turn);
   hold(state, job, cost, 1);
   group.ready.push(job);

@@ -133,6 +133,7 @@ export class Tenant extends Scope {
   meanCharge = 1;
   minimumPart = 0;
   minimumStart = 0;
+  minimumTurn = 0;
   minimumAt = -1;
   /** Part of the live slots that it may always have, 0 to 1. */
   minShare = 0;
@@ -198,9 +199,8 @@ export class Queue {
   readonly loaded: Chunk[] = [];
   /** True while it waits for its next chunks. */
   isAsked = false;
-  /** Chunks announced since then. */
+  /** Chunks announced since then, and the position up to which there are none behind those loaded. */
   announced: ChunkAddress[] | undefined;
-  /** There is no chunk between the last loaded one and this position. */
   searched: Position = 0;
   /** Jobs of the newest chunk, of loaded chunks, and of the smallest window. */
   chunkJobs = 1;

@@ -46,7 +46,9 @@ const delayedJobs = (): IndexedHeap<Job, 'delayAt'> =>
 /** Reports whether a tenant holds a lower part of its minimum than another; ties go by start tag, then by arrival. */
 export const isFurtherBelow = (a: Tenant, b: Tenant): boolean =>
   a.minimumPart === b.minimumPart
-    ? a.minimumStart < b.minimumStart || (a.minimumStart === b.minimumStart && a.number < b.number)
+    ? a.minimumStart < b.minimumStart ||
+      (a.minimumStart === b.minimumStart &&
+        (a.minimumTurn < b.minimumTurn || (a.minimumTurn === b.minimumTurn && a.number < b.number)))
     : a.minimumPart < b.minimumPart;
 
 /** Everything that an engine knows. */
@@ -132,6 +134,8 @@ export class EngineState {
   /** Groups that stand in the order with a job that is not loaded, and turns until the next look ahead. */
   blind = 0;
   turnsAhead = 0;
+  /** Turns that were given so far. */
+  turns = 0;
   /** Loaded chunks, the oldest first, and the size of their lines. */
   loaded: { readonly group: Group; readonly chunk: Chunk }[] = [];
   loadedBytes = 0;
