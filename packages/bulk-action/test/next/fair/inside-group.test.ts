@@ -8,6 +8,28 @@ const idOf = ({ body }: Attempt): string => body.id;
 const named = (...ids: readonly string[]) => ids.map((id) => ({ id }));
 const RETRY = { kind: 'retry', reason: 'TRANSIENT_ERROR', delayMs: 40, spendsRetry: true } as const;
 
+/** Stores a chunk under a number of its own and announces it. */
+function announce(
+  world: World,
+  queue: number,
+  chunk: number,
+  ids: readonly string[],
+  isOrdered = false,
+): void {
+  const address = chunkAddress(queue, chunk);
+  world.store.putChunk('t/g', address, encodeChunk(named(...ids).map(newJob), { createdMs: 0 }));
+  const settings = {
+    weight: 1,
+    priorityLevel: 'normal',
+    timeoutMs: 1e6,
+    isOrdered,
+    isSealable: false,
+  } as const;
+  const chunks = [{ address, jobs: ids.length }];
+  const entry = { kind: 'submit', groupId: 't/g', tenantId: 't', settings, chunks, isSealed: false } as const;
+  world.engine.receive([entry], world.nowUs);
+}
+
 describe('jobs of a group', () => {
   it('start by priority, then by arrival, also if the higher priority comes later', () => {
     const world = new World();
@@ -37,34 +59,12 @@ describe('jobs of a group', () => {
 
   it('come to the front if their chunk is announced after later ones have started, in the order of priorities', () => {
     const world = new World();
-    const { store } = world;
-    const announce = (queue: number, chunk: number, ...ids: readonly string[]) => {
-      const address = chunkAddress(queue, chunk);
-      store.putChunk('t/g', address, encodeChunk(named(...ids).map(newJob), { createdMs: 0 }));
-      const settings = {
-        weight: 1,
-        priorityLevel: 'normal',
-        timeoutMs: 1e6,
-        isOrdered: false,
-        isSealable: false,
-      } as const;
-      const chunks = [{ address, jobs: ids.length }];
-      const entry = {
-        kind: 'submit',
-        groupId: 't/g',
-        tenantId: 't',
-        settings,
-        chunks,
-        isSealed: false,
-      } as const;
-      world.engine.receive([entry], world.nowUs);
-    };
-    announce(5, 10, 'a1', 'a2', 'a3');
-    announce(5, 12, 'c1');
+    announce(world, 5, 10, ['a1', 'a2', 'a3']);
+    announce(world, 5, 12, ['c1']);
     expect(world.start(1).map(idOf)).toEqual(['a1']);
-    announce(5, 11, 'b1', 'b2');
-    announce(5, 4, 'z1');
-    announce(9, 3, 'h1');
+    announce(world, 5, 11, ['b1', 'b2']);
+    announce(world, 5, 4, ['z1']);
+    announce(world, 9, 3, ['h1']);
     const order = world.drain();
     expect(queueOf((order[0] as Attempt).position)).toBe(9);
     expect(order.map(idOf).sort()).toEqual(['a2', 'a3', 'b1', 'b2', 'c1', 'h1', 'z1']);
@@ -74,6 +74,20 @@ describe('jobs of a group', () => {
 });
 
 describe('an ordered group', () => {
+  it('has a failed job at its head, also before a chunk that was late', () => {
+    const plan = ({ body, attempt }: Pick<Attempt, 'body' | 'attempt'>) =>
+      body.id === 'a2' && attempt === 1 ? { ms: 1, outcome: RETRY } : { ms: 1 };
+    const world = new World({ plan });
+    announce(world, 5, 10, ['a1', 'a2', 'a3'], true);
+    world.start(1);
+    announce(world, 5, 4, ['z1', 'z2'], true);
+    // The late jobs come to the front while a2 waits for its retry.
+    world.pass(100);
+    const order = world.starts.map(idOf);
+    expect(order.filter((id, n) => id !== order[n - 1])).toEqual(['a1', 'z1', 'z2', 'a2', 'a3']);
+    expect(order.filter((id) => id === 'a2')).toHaveLength(2);
+  });
+
   it('runs one job at a time and keeps the order across retries, orphans and returned jobs', () => {
     const fails = new Map<string, number>();
     const world = new World({

@@ -26,12 +26,36 @@ describe('chunks near the head of the order', () => {
     world.receive();
     world.start(200);
     for (const _ of numbers(2000)) {
-      world.next();
+      world.endFirst();
       const commit = world.engine.commit(world.nowUs);
       if (commit) world.deliver(commit);
       expect(world.running.length).toBeGreaterThanOrEqual(49);
     }
     expect(loaded(world)).toBeLessThanOrEqual(300);
+  });
+
+  it('of 20,000 tenants that come at once are asked for little by little', () => {
+    const world = new World({ slots: 5 });
+    for (const n of numbers(20_000))
+      world.store.submit(`t${n}/g`, [{ ...JOB }], { settings: { isSealable: false } });
+    world.receive();
+    expect(world.engine.commit(world.nowUs)?.wants.length).toBeLessThanOrEqual(350);
+  });
+
+  it('are asked for before the turns of their groups, so that no slot waits for a commit', () => {
+    const world = new World({ slots: 50, plan: (_attempt, rng) => ({ ms: rng.integer(1, 3) }) });
+    for (const n of numbers(5000))
+      world.store.submit(`t/g${n}`, [{ ...JOB }], { settings: { isSealable: false } });
+    world.receive();
+    world.start(200);
+    let idle = 0;
+    for (const _ of numbers(2000)) {
+      world.endFirst();
+      const commit = world.engine.commit(world.nowUs);
+      if (commit) world.deliver(commit);
+      if (world.running.length < 49) idle += 1;
+    }
+    expect(idle).toBe(0);
   });
 
   it('stay within their budget of bytes, and each job runs once', () => {

@@ -159,6 +159,12 @@ export class World {
     return true;
   }
 
+  /** Ends the attempt that is due first. No commit is made. */
+  endFirst(): void {
+    const first = this.#running.peek();
+    if (first) this.end(first);
+  }
+
   /** Ends an attempt. */
   end(attempt: Attempt): void {
     this.#running.remove(attempt);
