@@ -60,7 +60,7 @@ export function askFor(state: EngineState, group: Group, address: ChunkAddress):
 }
 
 /** Asks for what the head of a group lacks. */
-export function askMissing(state: EngineState, group: Group): void {
+function askMissing(state: EngineState, group: Group): void {
   const { missing } = group;
   if (missing === undefined) return;
   if (typeof missing === 'number') askFor(state, group, addressOf(missing));

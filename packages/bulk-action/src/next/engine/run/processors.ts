@@ -69,7 +69,7 @@ export function sendToNonReady(state: EngineState, group: Group): void {
 }
 
 /** Jobs of a queue leave it in order: those that are ready go to the front before a later one leaves. */
-export function passReady(state: EngineState, group: Group): void {
+function passReady(state: EngineState, group: Group): void {
   const before = group.ready.filter(({ isFromFront }) => !isFromFront);
   if (before.length === 0) return;
   const { head } = group;
