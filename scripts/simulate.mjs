@@ -32,5 +32,11 @@ const env = {
   MILLRACE_SIM_SEEDS: values.seeds ?? SEEDS,
   ...(values.verbose && { MILLRACE_SIM_VERBOSE: '1' }),
 };
-const args = ['run', 'packages/bulk-action/test/simulation', '--mode', 'slow', '--disable-console-intercept'];
+const args = [
+  'run',
+  'packages/bulk-action/test/next/simulation',
+  '--mode',
+  'slow',
+  '--disable-console-intercept',
+];
 process.exitCode = (await run(tool('vitest'), args, { live: true, env })).code;

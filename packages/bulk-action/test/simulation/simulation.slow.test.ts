@@ -21,7 +21,7 @@ const SEEDS_FOR_ALL = 500;
 const told = ({ seed, violations, lines }: Simulated): string =>
   [
     ...lines,
-    `Seed ${seed} breaks ${violations.length} promises; replay it with: npm run simulate -- --seed ${seed} --verbose`,
+    `Seed ${seed} breaks ${violations.length} promises; replay it with: MILLRACE_SIM_SEED=${seed} npx vitest run packages/bulk-action/test/simulation --mode slow`,
     ...violations.slice(0, 10).map(({ invariant, message }) => `  ${invariant} ${message}`),
   ].join('\n');
 

@@ -27,6 +27,8 @@ export function receiveSubmit(state: EngineState, submit: Submit): void {
   if (submit.chunks.length > 0 && !group.isSealable && hasEnded(group.status)) beginRound(state, group);
   if (submit.chunks.length > 0) resumeRound(state, group);
   for (const { address, jobs } of submit.chunks) announceChunk(state, group, address, jobs);
+  // An open group without jobs had nothing to be watched for.
+  if (group.watchAt < 0) watchGroup(state, group);
   if (hasEnded(group.status)) passLate(group);
   else if (submit.isSealed && !group.isSealed) {
     decide(state, { kind: 'sealed', group });
