@@ -98,7 +98,6 @@ function command(scene: Scene, rng: Rng, groupId: string): void {
     { kind: 'pause-all', isPaused },
     { kind: 'pause-resource', name: 'CALL', isPaused },
     { kind: 'update-tenant', tenantId, update },
-    { kind: 'update-tenant', tenantId, update: { minShare: rng.pick([0, 0.3]) } },
     ...(position === undefined
       ? []
       : [
