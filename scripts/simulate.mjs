@@ -4,10 +4,12 @@ import { ensurePackages } from './ensure-packages.mjs';
 
 const USAGE = `Simulates the bulk engine with faults, decided by a seed.
   npm run simulate -- --seed 123 [--verbose]     one seed again, with every step
-  npm run simulate -- [--from 1] [--seeds 2000]  many seeds`;
+  npm run simulate -- [--from 1] [--seeds 20000]  many seeds`;
 
-/** Twice the number of `npm test`. */
-const SEEDS = '2000';
+const SIMULATION = 'packages/bulk-action/test/next/simulation';
+
+/** Ten times the number of `npm test`. */
+const SEEDS = '20000';
 
 const whole = { type: 'string' };
 const { values } = parseArgs({
@@ -32,11 +34,5 @@ const env = {
   MILLRACE_SIM_SEEDS: values.seeds ?? SEEDS,
   ...(values.verbose && { MILLRACE_SIM_VERBOSE: '1' }),
 };
-const args = [
-  'run',
-  'packages/bulk-action/test/next/simulation',
-  '--mode',
-  'slow',
-  '--disable-console-intercept',
-];
+const args = ['run', SIMULATION, '--mode', 'slow', '--disable-console-intercept'];
 process.exitCode = (await run(tool('vitest'), args, { live: true, env })).code;
