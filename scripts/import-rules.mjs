@@ -62,7 +62,8 @@ export const LADDERS = {
     model states errors options config-sections lease aggregation aggregator processor congestion-stats refusals store-views
     thread-runner < rules < ports shard-port < . < sharding < memory < redis < pool < processors < services < engine
     aggregator-service backpressure-service < metrics < nestjs < next`,
-  'packages/bulk-action/src/next/engine': 'state < format < changes < results < congestion < fair < run < groups < views < .',
+  'packages/bulk-action/src/next/engine':
+    'state < format < changes < results < congestion < fair < run < groups < views < .',
   'packages/outbox/src':
     'model states errors options events define-dag < rules < ports < . < postgres < outbox migrate < metrics < nestjs',
   'packages/orchestrator/src': `

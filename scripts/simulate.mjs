@@ -8,7 +8,6 @@ const USAGE = `Simulates the bulk engine with faults, decided by a seed.
 
 const SIMULATION = 'packages/bulk-action/test/next/simulation';
 
-/** Ten times the number of `npm test`. */
 const SEEDS = '20000';
 
 const whole = { type: 'string' };
