@@ -25,9 +25,9 @@ const mutant = (name: string, file: string, from: string, to: string, ...breaks:
 export const MUTANTS: readonly Mutant[] = [
   mutant(
     'the largest start tag is first',
-    'state/records.ts',
-    'a.start === b.start ? a.number < b.number : a.start < b.start',
-    'a.start === b.start ? a.number < b.number : a.start > b.start',
+    'state/fair-order.ts',
+    'startA === startB ? numberA < numberB : startA < startB',
+    'startA === startB ? numberA < numberB : startA > startB',
     'I6',
   ),
   mutant(

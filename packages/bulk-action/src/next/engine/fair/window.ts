@@ -1,11 +1,11 @@
-import { IndexedHeap } from '@millrace/foundation';
 import { ratePerSecond } from '../../../rules/rate-window.js';
 import { hasEnded } from '../../../states.js';
 import { decide } from '../changes/decide.js';
 import { decodeChunk } from '../format/chunk.js';
 import type { Chunk } from '../state/chunks.js';
+import type { FairOrder, Ordered } from '../state/fair-order.js';
 import { addressOf, type ChunkAddress, firstPosition, indexOf, queueOfChunk } from '../state/position.js';
-import type { Group, Queue, Seat } from '../state/records.js';
+import type { Group, Queue } from '../state/records.js';
 import type { EngineState, Want } from '../state/state.js';
 
 /*
@@ -91,43 +91,16 @@ export function lookAhead(state: EngineState): void {
   state.turnsAhead = Math.ceil(turns / 2);
   const { seats } = state.shard.free;
   const perSeat = Math.ceil(turns / Math.max(1, seats.size));
-  for (const seat of least<Seat>(seats.items, turns))
-    for (const group of least<Group>(seat.groups.items, perSeat)) {
+  for (const seat of nearest(seats, turns))
+    for (const group of nearest(seat.groups, perSeat)) {
       if (isFull(state)) return;
       if (!group.head) askMissing(state, group);
     }
 }
 
-interface Node {
-  readonly start: number;
-  readonly number: number;
-  readonly index: number;
-  at: number;
-}
-
-/** Returns the least items of a heap, in O(count log count). */
-function least<T extends { readonly start: number; readonly number: number }>(
-  items: readonly T[],
-  count: number,
-): readonly T[] {
-  if (items.length <= count) return items;
-  const open = new IndexedHeap<Node, 'at'>('at', (a, b) =>
-    a.start === b.start ? a.number < b.number : a.start < b.start,
-  );
-  const add = (index: number) => {
-    const item = items[index];
-    if (item) open.put({ start: item.start, number: item.number, index, at: -1 });
-  };
-  const found: T[] = [];
-  add(0);
-  for (let node = open.peek(); node && found.length < count; node = open.peek()) {
-    open.remove(node);
-    found.push(items[node.index] as T);
-    add(2 * node.index + 1);
-    add(2 * node.index + 2);
-  }
-  return found;
-}
+/** Returns those of an order whose turns are next; all of a short one in any order. */
+const nearest = <T extends Ordered>(order: FairOrder<T>, count: number): readonly T[] =>
+  order.size <= count ? order.items : order.first(count);
 
 /** Registers jobs that the journal has stored. A chunk that the queue has passed comes to the front. */
 export function announceChunk(state: EngineState, group: Group, address: ChunkAddress, jobs: number): void {

@@ -1,4 +1,4 @@
-import { IndexedHeap, nextSlotUs } from '@millrace/foundation';
+import { nextSlotUs } from '@millrace/foundation';
 import type { ResourceConfig } from '../../../config-sections.js';
 import type { GroupPoint, ResourcePoint } from '../../../congestion-stats.js';
 import type { AttributionStamps, AttributionState, TrialState } from '../../../rules/attribution.js';
@@ -9,6 +9,7 @@ import { newRateWindow, type RateWindow } from '../../../rules/rate-window.js';
 import { newVegas, type VegasState } from '../../../rules/vegas.js';
 import { type GroupStatus, hasEnded, type NonReadyReason, type PriorityLevel } from '../../../states.js';
 import type { Chunk, ChunkOutcomes, JobBody } from './chunks.js';
+import { FairOrder } from './fair-order.js';
 import { History } from './history.js';
 import type { Kept } from './kept.js';
 import { type ChunkAddress, chunkAddress, firstPosition, type Position } from './position.js';
@@ -28,20 +29,6 @@ export interface VirtualTime {
 /** Returns the virtual time of an order or of a member that was never served. */
 export const newTime = (): VirtualTime => ({ live: 0, stored: 0, epoch: 0 });
 
-interface Ordered {
-  start: number;
-  readonly number: number;
-  fairAt: number;
-}
-
-/** An order of tenants or groups: the least start tag is first, ties go by arrival. */
-export type FairOrder<T extends Ordered> = IndexedHeap<T, 'fairAt'>;
-
-const fairOrder = <T extends Ordered>(): FairOrder<T> =>
-  new IndexedHeap<T, 'fairAt'>('fairAt', (a, b) =>
-    a.start === b.start ? a.number < b.number : a.start < b.start,
-  );
-
 /**
  * An order of tenants with a virtual time of its own: one for jobs that call no limited resource, and one for each limited
  * resource. A resource's capacity is shared by weight, and tenants that wait for it delay no others.
@@ -51,7 +38,7 @@ export class FairLine {
   /** Set if only jobs of this type stand here: not every instance has it. Tags of such a line are not stored. */
   readonly type: string | undefined;
   readonly clock = newTime();
-  readonly seats: FairOrder<Seat> = fairOrder();
+  readonly seats: FairOrder<Seat> = new FairOrder();
 
   constructor(resource?: Resource, type?: string) {
     this.resource = resource;
@@ -65,7 +52,7 @@ export class Seat {
   readonly line: FairLine;
   readonly tag = newTime();
   readonly clock = newTime();
-  readonly groups: FairOrder<Group> = fairOrder();
+  readonly groups: FairOrder<Group> = new FairOrder();
   start = 0;
   fairAt = -1;
 

@@ -1,15 +1,7 @@
 import { isOverdue } from '../fair/gate.js';
+import type { FairOrder, Ordered } from '../state/fair-order.js';
 import { firstPosition, type Position, queueOf } from '../state/position.js';
-import type {
-  FairLine,
-  FairOrder,
-  Group,
-  Queue,
-  Resource,
-  Seat,
-  Tenant,
-  VirtualTime,
-} from '../state/records.js';
+import type { FairLine, Group, Queue, Resource, Seat, Tenant, VirtualTime } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 
 /** What comes before a job in the fair order. */
@@ -98,11 +90,7 @@ const tagOf = ({ tag, away }: Group, resource: Resource | undefined): VirtualTim
   return undefined;
 };
 
-function countAhead<T extends { start: number; number: number; fairAt: number }>(
-  order: FairOrder<T>,
-  member: T,
-  start: number,
-): number {
+function countAhead<T extends Ordered>(order: FairOrder<T>, member: T, start: number): number {
   let count = 0;
   for (const other of order.items)
     if (other !== member && (other.start < start || (other.start === start && other.number < member.number)))
