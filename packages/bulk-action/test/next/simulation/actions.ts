@@ -226,7 +226,86 @@ export const ACTIONS: readonly Action[] = [
     weight: 0.3,
     run: (world) => command(world, (groupId) => world.journal.inbox.push({ kind: 'cancel-group', groupId })),
   },
+  {
+    name: 'pause or resume a tenant',
+    weight: 0.6,
+    run: ({ journal, rng }) =>
+      journal.inbox.push({ kind: 'pause-tenant', tenantId: rng.pick(TENANTS), isPaused: rng.chance(0.4) }),
+  },
+  {
+    name: 'pause or resume a resource',
+    weight: 0.3,
+    run: ({ journal, rng }) =>
+      journal.inbox.push({ kind: 'pause-resource', name: 'service', isPaused: rng.chance(0.4) }),
+  },
+  {
+    name: 'pause or resume everything',
+    weight: 0.3,
+    run: ({ journal, rng }) => journal.inbox.push({ kind: 'pause-all', isPaused: rng.chance(0.3) }),
+  },
+  {
+    name: 'update a group',
+    weight: 0.8,
+    run: (world) =>
+      command(world, (groupId) => {
+        const { weight, priorityLevel } = settingsOf(world);
+        world.journal.inbox.push({
+          kind: 'update-group',
+          groupId,
+          update: { weight, priorityLevel, ...limitsOf(world) },
+        });
+      }),
+  },
+  {
+    name: 'update a tenant',
+    weight: 0.8,
+    run(world) {
+      const { journal, rng } = world;
+      const update = {
+        weight: rng.pick([1, 1, 2, 3]),
+        ...limitsOf(world),
+        ...(rng.chance(0.2) && { minShare: 0.2 }),
+      };
+      journal.inbox.push({ kind: 'update-tenant', tenantId: rng.pick(TENANTS), update });
+    },
+  },
+  {
+    name: 'update a resource',
+    weight: 0.3,
+    run: (world) =>
+      world.journal.inbox.push({ kind: 'update-resource', name: 'service', update: limitsOf(world) }),
+  },
+  {
+    name: 'update everything',
+    weight: 0.3,
+    run: (world) => world.journal.inbox.push({ kind: 'update-global', update: { rps: limitsOf(world).rps } }),
+  },
+  { name: 'cancel a job', weight: 1, run: (world) => commandJob(world, 'cancel-job') },
+  { name: 'run a job now', weight: 1, run: (world) => commandJob(world, 'run-job') },
 ];
+
+function commandJob(world: World, kind: 'cancel-job' | 'run-job'): void {
+  command(world, (groupId) => {
+    const positions = [...(world.truth.groups.get(groupId)?.jobs.keys() ?? [])];
+    if (positions.length > 0)
+      world.journal.inbox.push({ kind, groupId, position: world.rng.pick(positions) });
+  });
+}
+
+/** Draws new limits; null takes one away. */
+const limitsOf = ({ rng }: World) => ({
+  rps: rng.chance(0.2) ? rng.integer(5, 50) : null,
+  concurrency: rng.chance(0.2) ? rng.integer(1, 4) : null,
+});
+
+/** Ends all pauses. */
+export function resumeAll({ journal, truth }: World): void {
+  for (const groupId of truth.groups.keys())
+    journal.inbox.push({ kind: 'pause-group', groupId, isPaused: false });
+  for (const tenantId of TENANTS) journal.inbox.push({ kind: 'pause-tenant', tenantId, isPaused: false });
+  journal.inbox.push({ kind: 'pause-resource', name: 'service', isPaused: false });
+  journal.inbox.push({ kind: 'pause-all', isPaused: false });
+}
 
 /** Seals a group that its caller has filled. */
 export function seal({ journal, truth }: World, groupId: string): void {

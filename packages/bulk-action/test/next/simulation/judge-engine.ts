@@ -86,7 +86,7 @@ export class EngineJudge {
       if (resource.learnt || resource.frozenUntilMs > state.nowMs) return;
     for (const group of this.truth.groups.values())
       this.violations.check(
-        !isRunnable(this.truth, group, state.nowMs),
+        !isRunnable(this.truth, group, state.nowMs) || isAborting(state, group),
         'IDLE',
         () => `${state.slots.free} slots are free, and ${group.id} waits`,
       );
@@ -97,14 +97,14 @@ export class EngineJudge {
     const left = (name: string, count: number) =>
       this.violations.check(count === 0, 'I9', () => `${count} ${name} are left`);
     for (const group of state.groups.values()) {
+      // What is left of a round that was cut goes with the group.
+      if (this.truth.groups.get(group.id)?.wasCut) continue;
       const { inFlight, front, delayed, outcomes, skipped, ready, chunks, queues } = group;
       left(`jobs of ${group.id}`, inFlight.size + front.length + delayed.size + skipped.size + ready.length);
       left(`outcomes of ${group.id}`, outcomes.size);
       const loaded = queues.reduce((sum, queue) => sum + (queue?.loaded.length ?? 0), 0);
       left(`loaded chunks of ${group.id}`, chunks.size + loaded);
-      const { wasCut } = this.truth.groups.get(group.id) as TruthGroup;
-      // What is left of a round that was cut goes with the group.
-      if (!wasCut) left(`chunks of ${group.id}`, this.journal.chunksOf(group.id).size);
+      left(`chunks of ${group.id}`, this.journal.chunksOf(group.id).size);
     }
     left('ready jobs', state.readyJobs);
     left('delayed jobs', state.delayed.size);
@@ -148,6 +148,10 @@ function placesOf(group: Group, job: TruthJob): string[] {
     waits && !group.skipped.has(position) && 'queued',
   ].filter((place) => typeof place === 'string');
 }
+
+/** Reports whether an ordered group waits for the attempt of a job that was cancelled. */
+const isAborting = ({ groups }: EngineState, { id, settings, inFlight }: TruthGroup): boolean =>
+  settings.isOrdered && (groups.get(id)?.held ?? 0) > inFlight.size;
 
 /** Everything durable, as it would be stored. */
 export function imageOf(state: EngineState): Map<string, string> {

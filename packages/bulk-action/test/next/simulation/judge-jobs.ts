@@ -7,7 +7,7 @@ import { Recorded } from '../../../src/next/engine/state/scope.js';
 import { hasEnded } from '../../../src/states.js';
 import type { StartJudge } from './judge-starts.js';
 import type { Step, Violations } from './trace.js';
-import { nameOf, type Truth, type TruthGroup, type TruthJob } from './truth.js';
+import { nameOf, type Truth, type TruthGroup, type TruthJob, type TruthScope } from './truth.js';
 
 type JobChange = JobEnded | JobDelayed | JobRequeued;
 
@@ -70,6 +70,11 @@ export class JobJudge {
       else this.truth.instances.set(id, { slots, types, inFlight: new Set() });
     } else if (entry.kind === 'submit') this.#submitted(entry);
     else if (entry.kind === 'pause-group') this.#paused(entry.groupId, entry.isPaused);
+    else if (entry.kind === 'pause-tenant')
+      this.#pausedAll(this.truth.tenant(entry.tenantId), entry.isPaused);
+    else if (entry.kind === 'pause-resource')
+      this.#pausedAll(this.truth.resource(entry.name), entry.isPaused);
+    else if (entry.kind === 'pause-all') this.#pausedAll(this.truth.shard, entry.isPaused);
     else if (entry.kind === 'cancel-group') this.#cancelled(entry.groupId);
   }
 
@@ -105,6 +110,15 @@ export class JobJudge {
       group.isPaused === isPaused,
       'I5',
       () => `${groupId} is ${group.isPaused ? '' : 'not '}paused`,
+    );
+  }
+
+  #pausedAll(scope: TruthScope, isPaused: boolean): void {
+    this.#applyUntil(() => false);
+    this.#check(
+      scope.isPaused === isPaused,
+      'I5',
+      () => `${scope.name} is ${scope.isPaused ? '' : 'not '}paused`,
     );
   }
 
@@ -167,6 +181,18 @@ export class JobJudge {
     if (!job) return;
     const nowMs = (this.#step as Step).nowUs / 1000;
     const name = () => `${told(change)} of ${nameOf(job)}, which is ${job.place}`;
+    const { input } = this.#step as Step;
+    const command = input.kind === 'entry' && 'position' in input.entry ? input.entry : undefined;
+    if (command && command.groupId === job.group.id && command.position === job.position) {
+      const { kind } = command;
+      const fits =
+        kind === 'cancel-job'
+          ? change.kind === 'ended' && change.outcome === 'CANCELLED'
+          : change.kind === 'requeued';
+      this.#check(fits, 'I4', name);
+      // A caller may have a job run before its time.
+      return;
+    }
     if (change.kind === 'ended') {
       const deadlineMs = Math.min(job.body.deadlineMs ?? Infinity, job.group.settings.deadlineMs ?? Infinity);
       const isLate = change.code === 'DEADLINE_EXCEEDED' && nowMs >= deadlineMs;
@@ -222,6 +248,11 @@ export class JobJudge {
       case 'moved':
         this.#moved(this.truth.groups.get(change.group.id) as TruthGroup, change);
         return;
+      case 'settings': {
+        const group = this.truth.groups.get(change.group.id) as TruthGroup;
+        group.settings = { ...group.settings, deadlineMs: change.deadlineMs };
+        return;
+      }
       case 'paused':
       case 'limits':
         this.starts.changed(change);

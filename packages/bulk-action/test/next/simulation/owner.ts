@@ -1,5 +1,6 @@
 import type { Rng } from '@millrace/foundation';
-import { type Commit, Engine } from '../../../src/next/engine/engine.js';
+import { type Commit, Engine, type InboxEntry } from '../../../src/next/engine/engine.js';
+import { isFound } from '../../../src/next/engine/groups/job-commands.js';
 import type { Settlement } from '../../../src/next/engine/run/settle.js';
 import type { EngineConfig } from '../../../src/next/engine/state/config.js';
 import type { Journal } from './journal.js';
@@ -26,6 +27,9 @@ export class Owner {
   /** Entries of the inbox that the engine has been given. */
   received: number;
   #buried: string[] = [];
+  #waiting: InboxEntry | undefined;
+  /** Entries consumed before, less those that only this owner was given. */
+  readonly #opened: number;
   /** Engine time less monotonic time. Never becomes less. */
   #aheadUs: number;
 
@@ -39,6 +43,7 @@ export class Owner {
   ) {
     this.engine = new Engine(config, rng, CHECKPOINT);
     this.received = journal.consumed;
+    this.#opened = journal.consumed - journal.instances.size;
     this.#aheadUs = time.clockUs - time.monotonicUs;
     this.engine.open(journal.load(), this.nowUs);
     for (const [id, announced] of journal.instances)
@@ -65,8 +70,26 @@ export class Owner {
   receive(most: number): void {
     const { inbox } = this.journal;
     const end = Math.min(inbox.length, this.received + most);
-    for (const entry of inbox.slice(this.received, end)) this.#feed({ kind: 'entry', entry });
-    this.received = end;
+    while (this.received < end && !this.#waiting) {
+      const entry = inbox[this.received++] as InboxEntry;
+      if (isFound(this.engine.state, entry)) this.#feed({ kind: 'entry', entry });
+      else {
+        // It waits for a chunk, and all later ones with it.
+        this.engine.receive([entry], this.nowUs);
+        this.#waiting = entry;
+      }
+    }
+  }
+
+  /** Notes what an entry causes whose chunk has come, or does not matter any more. */
+  #takeWaiting(): void {
+    const entry = this.#waiting;
+    if (!entry || !isFound(this.engine.state, entry)) return;
+    this.#waiting = undefined;
+    const { changes } = this.engine.state;
+    const from = changes.length;
+    this.engine.receive([], this.nowUs);
+    this.steps.push({ input: { kind: 'entry', entry }, changes: changes.slice(from), nowUs: this.nowUs });
   }
 
   settle(settlement: Settlement): void {
@@ -81,6 +104,7 @@ export class Owner {
 
   /** Sends the next commit. Returns whether there was one to send. */
   send(): boolean {
+    this.#takeWaiting();
     const { engine, nowUs } = this;
     const { state } = engine;
     const { changes } = state;
@@ -91,7 +115,7 @@ export class Owner {
     if (!commit) return false;
     const input = { kind: 'commit', backlog: { before, after: backloggedIn(state) }, readyBefore } as const;
     const steps = [...this.steps, { input, changes: changes.slice(from), nowUs }];
-    this.sent = { commit, steps, consumed: this.received, buried: this.#buried };
+    this.sent = { commit, steps, consumed: this.#opened + commit.consumed, buried: this.#buried };
     this.steps = [];
     this.#buried = [];
     return true;
@@ -112,7 +136,13 @@ export class Owner {
     const { changes } = this.engine.state;
     const from = changes.length;
     this.engine.loaded(this.journal.read(commit.wants), this.nowUs);
-    this.steps.push({ input: { kind: 'loaded' }, changes: changes.slice(from), nowUs: this.nowUs });
+    const entry = this.#waiting;
+    // The last job of a chunk takes the chunk with it.
+    const isEffect = changes.slice(from).some(({ kind }) => kind === 'ended' || kind === 'requeued');
+    const isTaken = entry && (isEffect || isFound(this.engine.state, entry));
+    if (isTaken) this.#waiting = undefined;
+    const input: Input = isTaken ? { kind: 'entry', entry } : { kind: 'loaded' };
+    this.steps.push({ input, changes: changes.slice(from), nowUs: this.nowUs });
   }
 
   isBurying(instanceId: string): boolean {

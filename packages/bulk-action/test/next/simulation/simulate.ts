@@ -1,4 +1,15 @@
-import { ACTIONS, type Action, bury, commit, FAULTS, join, seal, settleOne, take } from './actions.js';
+import {
+  ACTIONS,
+  type Action,
+  bury,
+  commit,
+  FAULTS,
+  join,
+  resumeAll,
+  seal,
+  settleOne,
+  take,
+} from './actions.js';
 import { Tally, type Violations } from './trace.js';
 import { World, type WorldOptions } from './world.js';
 
@@ -53,12 +64,10 @@ function pick(rows: readonly Action[], at: number): Action {
 
 /** I10: after the last fault all work ends, if someone resumes and seals. */
 function runQuietly(world: World): void {
-  const { truth, journal, violations } = world;
+  const { truth, violations } = world;
   if (!world.owner) world.act('takeover', () => world.takeOver());
-  for (const groupId of truth.groups.keys()) {
-    journal.inbox.push({ kind: 'pause-group', groupId, isPaused: false });
-    seal(world, groupId);
-  }
+  resumeAll(world);
+  for (const groupId of truth.groups.keys()) seal(world, groupId);
   join(world, 4);
   let passUs = QUIET_PASS_US;
   for (let step = 0; step < QUIET_STEPS_MAX && violations.list.length === 0; step++) {

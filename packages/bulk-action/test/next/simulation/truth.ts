@@ -38,7 +38,7 @@ export interface TruthJob {
 export interface TruthGroup extends TruthScope {
   readonly id: string;
   readonly tenant: TruthScope;
-  readonly settings: GroupSettings;
+  settings: GroupSettings;
   readonly jobs: Map<Position, TruthJob>;
   status: GroupStatus;
   isSealed: boolean;

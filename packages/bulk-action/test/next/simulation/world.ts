@@ -189,7 +189,7 @@ export class World {
     const owner = this.owner as Owner;
     owner.answer();
     const own = this.instances.get(owner.instanceId ?? '');
-    if (own && owner.steps.every(({ input }) => input.kind === 'loaded')) own.unanswered = [];
+    if (own && owner.steps.every(({ input }) => input.kind !== 'settle')) own.unanswered = [];
   }
 
   #judge({ steps, commit }: Committed): void {

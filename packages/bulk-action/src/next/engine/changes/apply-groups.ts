@@ -23,6 +23,7 @@ export function moveGroup({ group, status, code, round, atUs }: GroupMoved): voi
   group.endedMs = Math.floor(atUs / 1000);
   group.pausedMs = undefined;
   if (status !== 'COMPLETED') cutJobs(group);
+  else passEnded(group);
 }
 
 function beginRound(group: Group, round: number, nowMs: number): void {
@@ -55,6 +56,17 @@ function cutJobs(group: Group): void {
   cutKept(group);
   group.front.length = 0;
   for (const queue of group.queues) if (queue) passAll(queue);
+}
+
+/** Positions behind a gap that were skipped are passed with the gap. */
+function passEnded(group: Group): void {
+  if (group.skipped.size === 0) return;
+  group.skipped.clear();
+  for (const queue of group.queues) {
+    if (!queue) continue;
+    passAll(queue);
+    queue.cursor = queue.tail;
+  }
 }
 
 /** All jobs of a queue have ended. */

@@ -252,8 +252,10 @@ function removeWaiting(group: Group, position: Position): Job | undefined {
 function passTo(group: Group, queue: Queue, next: Position): void {
   const { skipped } = group;
   queue.next = next;
-  if (skipped.size === 0) return;
   while (skipped.has(queue.next)) queue.next += 1;
+  // The cursor would meet again what is not skipped any more.
+  if (queue.cursor < queue.next) queue.cursor = queue.next;
+  if (skipped.size === 0) return;
   for (const position of skipped) {
     const isPassed = position < queue.next && queueOf(position) === queue.priority;
     if (isPassed && !queue.late.includes(addressOf(position))) skipped.delete(position);

@@ -111,7 +111,9 @@ export function takeHead(group: Group): Job {
 
 /** A head has left its queue without a turn. */
 export function passCursor(group: Group, { position, isFromFront }: Job): void {
-  if (!isFromFront) (group.queues[queueOf(position)] as Queue).cursor = position + 1;
+  if (isFromFront) return;
+  const queue = group.queues[queueOf(position)] as Queue;
+  queue.cursor = Math.max(queue.cursor, position + 1);
 }
 
 /** Puts a job whose turn was taken back before all others of its group. */

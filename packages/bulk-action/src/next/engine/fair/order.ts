@@ -72,6 +72,8 @@ function refreshSeat(state: EngineState, seat: Seat, isOpen: boolean): void {
   else if (seat.fairAt < 0) {
     seat.start = startTag(state, clock, seat.tag);
     seats.put(seat);
+    // Nothing looked into the line while its tenants were paused or at their caps.
+    if (seat.line.resource) state.limited.add(seat.line.resource);
   }
 }
 

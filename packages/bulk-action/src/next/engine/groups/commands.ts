@@ -118,6 +118,8 @@ export function cutGroup(
 }
 
 function updateService(state: EngineState, scope: Scope, update: ServiceUpdate): Effect {
+  // Ready jobs have set no tokens of a new rate aside.
+  undoTurns(state, readyIn(state, scope));
   updateRates(state, scope, update);
   if (scope instanceof Resource) updateLimits(state, scope);
   return update.isPaused === undefined ? DONE : pauseScope(state, scope, update.isPaused);

@@ -150,6 +150,8 @@ export function endRound(
   state.aggregating.delete(group);
   decide(state, { kind: 'moved', group, status, code, round: group.round, atUs: state.nowUs });
   keepRound(state, group, made);
+  // Chunks that a new owner has not loaded yet.
+  if (status === 'COMPLETED') for (const address of group.outcomes.keys()) dropIfDone(state, group, address);
   watchGroup(state, group);
 }
 
