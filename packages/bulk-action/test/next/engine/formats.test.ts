@@ -28,7 +28,6 @@ const VALUES = {
     fc.integer({ min: 0, max: 1e6 }).map((units) => units / 64),
   ),
   text,
-  optional: fc.option(double, { nil: undefined }),
 };
 type Kind = keyof typeof VALUES;
 const kinds = Object.keys(VALUES) as Kind[];

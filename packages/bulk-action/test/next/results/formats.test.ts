@@ -1,14 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { ByteReader, ByteWriter, FormatError } from '../../../src/next/engine/format/bytes.js';
-import { packKept, readEndKept, unpackKept, writeEndKept } from '../../../src/next/engine/format/kept.js';
+import { END_KEPT } from '../../../src/next/engine/format/changes.js';
+import { type Codec, Sink, Source } from '../../../src/next/engine/format/codec.js';
+import { KEPT } from '../../../src/next/engine/format/record.js';
 import { decodeValue, encodeValue } from '../../../src/next/engine/format/side-values.js';
+import { resolveEngineConfig } from '../../../src/next/engine/state/config.js';
 import { Kept } from '../../../src/next/engine/state/kept.js';
+import { EngineState } from '../../../src/next/engine/state/state.js';
 
-const read = (write: (out: ByteWriter) => void): ByteReader => {
-  const out = new ByteWriter().begin(1);
-  write(out);
-  return new ByteReader(out.finish(), 1);
-};
+/** Returns what comes back of a value. */
+function stored<T>({ write, read }: Codec<T>, value: T): T {
+  const bytes = new ByteWriter().begin(1);
+  write(new Sink(bytes, { atUs: 0, epoch: 1 }), value);
+  const state = new EngineState(resolveEngineConfig({}));
+  return read(new Source(new ByteReader(bytes.finish(), 1), state, 0));
+}
 
 describe('what a group kept', () => {
   it('comes back from its record, each field as it was', () => {
@@ -20,8 +26,8 @@ describe('what a group kept', () => {
     kept.redriven.add(7);
     kept.owed.add(8);
     kept.aggregation = { attempt: 3, failures: 2, instanceId: 'a', dueMs: 11 };
-    expect(unpackKept(read((out) => packKept(out, kept)))).toEqual(kept);
-    expect(unpackKept(read((out) => packKept(out, undefined)))).toBeUndefined();
+    expect(stored(KEPT, kept)).toEqual(kept);
+    expect(stored(KEPT, undefined)).toBeUndefined();
   });
 
   it('changes with the end of a job as the note says', () => {
@@ -43,7 +49,7 @@ describe('what a group kept', () => {
         numbers: undefined,
       },
     ];
-    for (const end of ends) expect(readEndKept(read((out) => writeEndKept(out, end)))).toEqual(end);
+    for (const end of ends) expect(stored(END_KEPT, end)).toEqual(end);
   });
 });
 

@@ -40,9 +40,9 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     'a note loses the retries of a job',
-    'format/job-changes.ts',
-    'out.bytes.count(change.retryCount);',
-    'out.bytes.count(0);',
+    'format/changes.ts',
+    'retryCount: COUNT,',
+    'retryCount: { write: (out) => COUNT.write(out, 0), read: COUNT.read },',
     'I8',
     'I3',
   ),

@@ -116,12 +116,6 @@ export class ByteWriter {
     this.#at += encoded.length;
   }
 
-  /** Writes a number that may be missing. */
-  optional(value: number | undefined): void {
-    this.byte(value === undefined ? 0 : 1);
-    if (value !== undefined) this.number(value);
-  }
-
   /** Appends the checksum and returns all bytes. */
   finish(): Uint8Array {
     this.#reserve(4);
@@ -207,9 +201,5 @@ export class ByteReader {
     const start = this.#at;
     this.#at += length;
     return decoder.decode(this.#bytes.subarray(start, this.#at));
-  }
-
-  optional(): number | undefined {
-    return this.byte() === 0 ? undefined : this.number();
   }
 }

@@ -1,23 +1,14 @@
 import type { Change } from '../state/change.js';
 import type { EngineState } from '../state/state.js';
 import { ByteReader, type ByteWriter } from './bytes.js';
-import { GROUP_CHANGES } from './group-changes.js';
-import { JOB_CHANGES } from './job-changes.js';
-import { KEPT_CHANGES } from './kept.js';
-import { type ChangeCodec, NoteReader, NoteWriter, pick } from './note-stream.js';
-import { NOTICE_CHANGES } from './notice-changes.js';
+import { CHANGES, type ChangeCodec } from './changes.js';
+import { pick, Sink, Source } from './codec.js';
 
 const NOTE_VERSION = 1;
 
-const CODECS: { readonly [K in Change['kind']]: ChangeCodec<Extract<Change, { kind: K }>> } = {
-  ...JOB_CHANGES,
-  ...GROUP_CHANGES,
-  ...NOTICE_CHANGES,
-  ...KEPT_CHANGES,
-};
-const KINDS = Object.keys(CODECS) as Change['kind'][];
+const KINDS = Object.keys(CHANGES) as Change['kind'][];
 /** The codec of the same kind as the change. */
-const codecOf = (kind: Change['kind']): ChangeCodec<Change> => CODECS[kind] as ChangeCodec<never>;
+const codecOf = (kind: Change['kind']): ChangeCodec<Change> => CHANGES[kind] as ChangeCodec<never>;
 
 /** The commit of a note. */
 export interface NoteHead {
@@ -33,7 +24,7 @@ export function encodeNote(bytes: ByteWriter, head: NoteHead, changes: readonly 
   bytes.count(head.seq);
   bytes.count(head.atUs);
   bytes.count(head.epoch);
-  const out = new NoteWriter(bytes, head.atUs);
+  const out = new Sink(bytes, head);
   for (const change of changes) {
     bytes.byte(KINDS.indexOf(change.kind));
     codecOf(change.kind).write(out, change);
@@ -52,7 +43,7 @@ export function readNote(
 ): NoteHead {
   const bytes = new ByteReader(note, NOTE_VERSION);
   const head = { seq: bytes.count(), atUs: bytes.count(), epoch: bytes.count() };
-  const from = new NoteReader(bytes, state, head.atUs);
+  const from = new Source(bytes, state, head.atUs);
   while (!bytes.isAtEnd) {
     const kind = pick(KINDS, bytes.byte());
     apply({ kind, ...codecOf(kind).read(from) } as Change, head);

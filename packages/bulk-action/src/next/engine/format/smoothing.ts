@@ -3,9 +3,28 @@ import { type CongestionState, newCongestion } from '../../../rules/congestion.j
 import { type RateWindow, ratePerSecond, WINDOW_MS } from '../../../rules/rate-window.js';
 import { newVegas, type VegasState } from '../../../rules/vegas.js';
 import type { History } from '../state/history.js';
-import { type Group, Resource } from '../state/records.js';
+import { type Group, Resource, type Slowness } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { ByteReader, type ByteWriter } from './bytes.js';
+import {
+  BOOLEAN,
+  COUNT,
+  type Codec,
+  filled,
+  layout,
+  listOf,
+  made,
+  madeOf,
+  mapOf,
+  NUMBER,
+  OPTIONAL,
+  type Part,
+  part,
+  Sink,
+  Source,
+  TAG,
+  TEXT,
+} from './codec.js';
 import { SMOOTHING_KEY, type StoredRecord } from './record.js';
 
 /*
@@ -21,125 +40,112 @@ const TENANTS_MAX = 1_000;
 /** Accepted calls are counted in slots of this length. */
 const SLOT_MS = 250;
 
-const CONGESTION = Object.keys(newCongestion()) as (keyof CongestionState)[];
-const VEGAS = Object.keys(newVegas()) as (keyof VegasState)[];
+/** All fields of an object of numbers. */
+const numbersOf = <T extends object>(model: T): Part<T> =>
+  part<T>(Object.fromEntries(Object.keys(model).map((name) => [name, NUMBER])) as never);
+const LEARNT = numbersOf<CongestionState>(newCongestion());
+const VEGAS = numbersOf<VegasState>(newVegas());
+
+/**
+ * A rate. What was accepted in the last second before it was stored counts as that of the second before now: else the next
+ * refusal would cut the rate to what was accepted since the takeover (87.9 % of the ideal with an owner every 7 s, 97.8 % since).
+ */
+const CONGESTION: Part<CongestionState> = {
+  write: LEARNT.write,
+  fill(from, congestion) {
+    LEARNT.fill(from, congestion);
+    congestion.slotMs = Math.floor(from.state.nowMs / SLOT_MS) * SLOT_MS;
+  },
+};
+
+/** Limits are stored in parts of 1, and 0 for none. */
+const limitIn = (parts: number): Codec<number | null> => ({
+  write: (out, limit) => out.bytes.count(limit === null ? 0 : 1 + Math.round(limit * parts)),
+  read(from) {
+    const code = from.bytes.count();
+    return code === 0 ? null : (code - 1) / parts;
+  },
+});
+const TENTHS: Codec<number> = {
+  write: (out, value) => out.bytes.count(Math.round(value * 10)),
+  read: (from) => from.bytes.count() / 10,
+};
+const POINT = layout<ResourcePoint>({
+  ...{ at: TAG, rate: TENTHS, limit: limitIn(10), concurrency: limitIn(1), throttles: COUNT },
+});
+
+const RESOURCE = filled<Resource>(
+  madeOf(
+    layout<Pick<Resource, 'name'>>({ name: TEXT }),
+    ({ name }, { state }) => state.resources.get(name) ?? new Resource(0, name, {}),
+  ),
+  part<Resource>({
+    ...{ congestion: CONGESTION, flips: COUNT },
+    vegas: {
+      write(out, vegas) {
+        BOOLEAN.write(out, vegas !== undefined);
+        if (vegas) VEGAS.write(out, vegas);
+      },
+      fill(from, vegas = newVegas()) {
+        if (BOOLEAN.read(from)) VEGAS.fill(from, vegas);
+      },
+    },
+    history: part<History<ResourcePoint>>({
+      pointMs: OPTIONAL,
+      pointThrottles: COUNT,
+      points: listOf(POINT),
+    }),
+  }),
+);
+
+const SMOOTHING = layout({
+  resources: listOf(RESOURCE),
+  slowed: listOf(
+    layout({
+      ...{ id: TEXT, resource: TEXT, flips: COUNT, rate: NUMBER },
+      congestion: filled(made(newCongestion), CONGESTION),
+    }),
+  ),
+  starts: NUMBER,
+  served: mapOf(TEXT, NUMBER),
+});
 
 /** Writes learnt rates, windows and histories. */
-export function packSmoothing(out: ByteWriter, state: EngineState): StoredRecord {
-  out.begin(SMOOTHING_VERSION);
-  out.count(state.resources.size);
-  for (const resource of state.resources.values()) packResource(out, resource);
-  const slowed = [...state.slowed].slice(0, GROUPS_MAX);
-  out.count(slowed.length);
-  for (const group of slowed) packSlowness(out, state, group);
-  out.number(ratePerSecond(state.starts, state.nowMs));
+export function packSmoothing(bytes: ByteWriter, state: EngineState): StoredRecord {
+  const { nowMs, shard } = state;
   const served = [...state.tenants.values()]
-    .map(({ id, servedWindow }) => ({ id, rate: ratePerSecond(servedWindow, state.nowMs) }))
-    .filter(({ rate }) => rate > 0)
-    .slice(0, TENANTS_MAX);
-  out.count(served.length);
-  for (const { id, rate } of served) {
-    out.text(id);
-    out.number(rate);
-  }
-  return { key: SMOOTHING_KEY, bytes: out.finish() };
+    .map(({ id, servedWindow }) => [id, ratePerSecond(servedWindow, nowMs)] as const)
+    .filter(([, rate]) => rate > 0);
+  const slowed = [...state.slowed].slice(0, GROUPS_MAX).map(({ id, slow, settledWindow }: Group) => {
+    const { resource, flips, congestion } = slow as Slowness;
+    return { id, resource: resource.name, flips, congestion, rate: ratePerSecond(settledWindow, nowMs) };
+  });
+  SMOOTHING.write(new Sink(bytes.begin(SMOOTHING_VERSION), { atUs: 0, epoch: shard.epoch }), {
+    resources: [...state.resources.values()],
+    slowed,
+    starts: ratePerSecond(state.starts, nowMs),
+    served: new Map(served.slice(0, TENANTS_MAX)),
+  });
+  return { key: SMOOTHING_KEY, bytes: bytes.finish() };
 }
 
 /** Takes over what the owner before had learnt. @throws FormatError if it is damaged. */
 export function unpackSmoothing(state: EngineState, bytes: Uint8Array): void {
-  const from = new ByteReader(bytes, SMOOTHING_VERSION);
-  for (let left = from.count(); left > 0; left--) unpackResource(state, from);
-  for (let left = from.count(); left > 0; left--) unpackSlowness(state, from);
-  beginWindow(state.starts, state.nowMs, from.number());
-  for (let left = from.count(); left > 0; left--) {
-    const tenant = state.tenants.get(from.text());
-    const rate = from.number();
-    if (tenant) beginWindow(tenant.servedWindow, state.nowMs, rate);
+  const { nowMs } = state;
+  const stored = SMOOTHING.read(new Source(new ByteReader(bytes, SMOOTHING_VERSION), state, 0));
+  for (const { id, resource: name, flips, congestion, rate } of stored.slowed) {
+    const group = state.groups.get(id);
+    const resource = state.resources.get(name);
+    if (!group || !resource) continue;
+    group.slow = { resource, flips, congestion, rate: undefined, frozenUntilMs: 0 };
+    state.slowed.add(group);
+    beginWindow(group.settledWindow, nowMs, rate);
   }
-}
-
-function packResource(out: ByteWriter, resource: Resource): void {
-  out.text(resource.name);
-  for (const name of CONGESTION) out.number(resource.congestion[name]);
-  out.count(resource.flips);
-  out.byte(resource.vegas ? 1 : 0);
-  if (resource.vegas) for (const name of VEGAS) out.number(resource.vegas[name]);
-  packHistory(out, resource.history);
-}
-
-function unpackResource(state: EngineState, from: ByteReader): void {
-  const name = from.text();
-  const resource = state.resources.get(name) ?? new Resource(0, name, {});
-  unpackCongestion(resource.congestion, state.nowMs, from);
-  resource.flips = from.count();
-  if (from.byte() === 1) {
-    const vegas = resource.vegas ?? newVegas();
-    for (const field of VEGAS) vegas[field] = from.number();
+  beginWindow(state.starts, nowMs, stored.starts);
+  for (const [id, rate] of stored.served) {
+    const tenant = state.tenants.get(id);
+    if (tenant) beginWindow(tenant.servedWindow, nowMs, rate);
   }
-  unpackHistory(resource.history, from);
-}
-
-/**
- * Reads a rate. What was accepted in the last second before it was stored counts as that of the second before now: else the next
- * refusal would cut the rate to what was accepted since the takeover (87.9 % of the ideal with an owner every 7 s, 97.8 % since).
- */
-function unpackCongestion(congestion: CongestionState, nowMs: number, from: ByteReader): void {
-  for (const name of CONGESTION) congestion[name] = from.number();
-  congestion.slotMs = Math.floor(nowMs / SLOT_MS) * SLOT_MS;
-}
-
-/** Limits are stored in tenths, and 0 for none. */
-const coded = (limit: number | null, parts: number): number =>
-  limit === null ? 0 : 1 + Math.round(limit * parts);
-const decoded = (code: number, parts: number): number | null => (code === 0 ? null : (code - 1) / parts);
-
-function packHistory(out: ByteWriter, { points, pointThrottles }: History<ResourcePoint>): void {
-  out.count(pointThrottles);
-  out.count(points.length);
-  let before = 0;
-  for (const { at, rate, limit, concurrency, throttles } of points) {
-    out.integer(at - before);
-    out.count(Math.round(rate * 10));
-    out.count(coded(limit, 10));
-    out.count(coded(concurrency, 1));
-    out.count(throttles);
-    before = at;
-  }
-}
-
-function unpackHistory(history: History<ResourcePoint>, from: ByteReader): void {
-  const pointThrottles = from.count();
-  let at = 0;
-  for (let left = from.count(); left > 0; left--) {
-    at += from.integer();
-    const rate = from.count() / 10;
-    const limit = decoded(from.count(), 10);
-    const concurrency = decoded(from.count(), 1);
-    history.add({ at, rate, limit, concurrency, throttles: from.count() });
-  }
-  history.pointThrottles = pointThrottles;
-}
-
-function packSlowness(out: ByteWriter, state: EngineState, { id, slow, settledWindow }: Group): void {
-  const { resource, flips, congestion } = slow as NonNullable<Group['slow']>;
-  out.text(id);
-  out.text(resource.name);
-  out.count(flips);
-  for (const name of CONGESTION) out.number(congestion[name]);
-  out.number(ratePerSecond(settledWindow, state.nowMs));
-}
-
-function unpackSlowness(state: EngineState, from: ByteReader): void {
-  const group = state.groups.get(from.text());
-  const resource = state.resources.get(from.text());
-  const flips = from.count();
-  const congestion = newCongestion();
-  unpackCongestion(congestion, state.nowMs, from);
-  const rate = from.number();
-  if (!group || !resource) return;
-  group.slow = { resource, flips, congestion, rate: undefined, frozenUntilMs: 0 };
-  state.slowed.add(group);
-  beginWindow(group.settledWindow, state.nowMs, rate);
 }
 
 /** A window that goes on at this rate. */
