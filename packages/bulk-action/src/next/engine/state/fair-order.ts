@@ -3,7 +3,7 @@ export interface Ordered {
   /** Its start tag. Changed by its owner, who puts it into its order again then. */
   start: number;
   readonly number: number;
-  /** Its place in the order; -1 while it is in none. */
+  /** Where an order keeps it; -1 while it is in none. */
   fairAt: number;
 }
 
@@ -14,13 +14,19 @@ const isBefore = (startA: number, numberA: number, startB: number, numberB: numb
   startA === startB ? numberA < numberB : startA < startB;
 
 /**
- * An order of tenants or groups: the least start tag is first, ties go by arrival. It is a heap that copies what it compares: the
- * items of a large order lie all over the memory, and reading two of them per level took most of the time of a turn.
+ * An order of tenants or groups: the least start tag is first, ties go by arrival. It is a heap of what it compares, apart from the
+ * items: those of a large order lie all over the memory, and to touch some on each level took most of the time of a turn.
+ *
+ * ```
+ *   place in the heap ──▶ start, number, slot        slot ──▶ item, place in the heap        item.fairAt = slot
+ * ```
  */
 export class FairOrder<T extends Ordered> {
-  readonly #items: T[] = [];
   readonly #starts: number[] = [];
   readonly #numbers: number[] = [];
+  readonly #slots: number[] = [];
+  readonly #items: T[] = [];
+  readonly #places: number[] = [];
 
   /** Number of items. */
   get size(): number {
@@ -34,7 +40,7 @@ export class FairOrder<T extends Ordered> {
 
   /** Returns the item that is first. */
   peek(): T | undefined {
-    return this.#items[0];
+    return this.#items[this.#slots[0] as number];
   }
 
   /** Returns the first items in order, at most `count`, in O(count log count). */
@@ -43,14 +49,14 @@ export class FairOrder<T extends Ordered> {
     // A heap of the places that may be next: the children of those that were found.
     const open = new FairOrder<{ start: number; number: number; fairAt: number; place: number }>();
     const add = (place: number) => {
-      if (place >= this.#items.length) return;
+      if (place >= this.size) return;
       const [start, number] = [this.#starts[place] as number, this.#numbers[place] as number];
       open.put({ start, number, fairAt: -1, place });
     };
     add(0);
     for (let next = open.peek(); next && found.length < count; next = open.peek()) {
       open.remove(next);
-      found.push(this.#items[next.place] as T);
+      found.push(this.#items[this.#slots[next.place] as number] as T);
       for (let child = 1; child <= CHILDREN; child++) add(CHILDREN * next.place + child);
     }
     return found;
@@ -59,22 +65,40 @@ export class FairOrder<T extends Ordered> {
   /** Adds an item, or moves it after its start tag has changed. */
   put(item: T): void {
     const { start, number } = item;
-    if (!this.#has(item)) this.#rise(this.#items.length, item, start, number);
-    else if (start > (this.#starts[item.fairAt] as number)) this.#sink(item.fairAt, item, start, number);
-    else this.#rise(item.fairAt, item, start, number);
+    if (!this.#has(item)) {
+      item.fairAt = this.#items.length;
+      this.#items.push(item);
+      this.#rise(item.fairAt, item.fairAt, start, number);
+      return;
+    }
+    const at = this.#places[item.fairAt] as number;
+    if (start > (this.#starts[at] as number)) this.#sink(at, item.fairAt, start, number);
+    else this.#rise(at, item.fairAt, start, number);
   }
 
   /** Removes an item. Does nothing if it is not in this order. */
   remove(item: T): void {
     if (!this.#has(item)) return;
-    const at = item.fairAt;
-    const last = this.#items.pop() as T;
+    const at = this.#places[item.fairAt] as number;
+    this.#freeSlot(item.fairAt);
+    item.fairAt = -1;
+    const slot = this.#slots.pop() as number;
     const start = this.#starts.pop() as number;
     const number = this.#numbers.pop() as number;
-    item.fairAt = -1;
-    if (last === item) return;
-    if (this.#isBeforeParent(at, start, number)) this.#rise(at, last, start, number);
-    else this.#sink(at, last, start, number);
+    if (at === this.#slots.length) return;
+    if (this.#isBeforeParent(at, start, number)) this.#rise(at, slot, start, number);
+    else this.#sink(at, slot, start, number);
+  }
+
+  /** Frees a slot: the item of the last one comes there. */
+  #freeSlot(slot: number): void {
+    const item = this.#items.pop() as T;
+    const at = this.#places.pop() as number;
+    if (slot === this.#items.length) return;
+    this.#items[slot] = item;
+    this.#places[slot] = at;
+    this.#slots[at] = slot;
+    item.fairAt = slot;
   }
 
   #has(item: T): boolean {
@@ -87,17 +111,17 @@ export class FairOrder<T extends Ordered> {
     return isBefore(start, number, this.#starts[parent] as number, this.#numbers[parent] as number);
   }
 
-  #rise(from: number, item: T, start: number, number: number): void {
+  #rise(from: number, slot: number, start: number, number: number): void {
     let at = from;
     while (this.#isBeforeParent(at, start, number)) {
       const parent = Math.floor((at - 1) / CHILDREN);
       this.#move(parent, at);
       at = parent;
     }
-    this.#place(at, item, start, number);
+    this.#place(at, slot, start, number);
   }
 
-  #sink(from: number, item: T, start: number, number: number): void {
+  #sink(from: number, slot: number, start: number, number: number): void {
     const starts = this.#starts;
     const numbers = this.#numbers;
     let at = from;
@@ -116,17 +140,17 @@ export class FairOrder<T extends Ordered> {
       this.#move(child, at);
       at = child;
     }
-    this.#place(at, item, start, number);
+    this.#place(at, slot, start, number);
   }
 
   #move(from: number, to: number): void {
-    this.#place(to, this.#items[from] as T, this.#starts[from] as number, this.#numbers[from] as number);
+    this.#place(to, this.#slots[from] as number, this.#starts[from] as number, this.#numbers[from] as number);
   }
 
-  #place(at: number, item: T, start: number, number: number): void {
-    this.#items[at] = item;
+  #place(at: number, slot: number, start: number, number: number): void {
+    this.#slots[at] = slot;
     this.#starts[at] = start;
     this.#numbers[at] = number;
-    item.fairAt = at;
+    this.#places[slot] = at;
   }
 }
