@@ -2,13 +2,19 @@ import { GroupStatus, NonReadyReason, PriorityLevel } from '../../../states.js';
 import type {
   Change,
   ChargeCorrection,
+  CongestionForgotten,
+  EpochEnded,
+  GroupSet,
   GroupSettings,
   JobEnded,
   JobStarted,
+  NoticeAnswered,
   Refund,
+  ResourceAdded,
+  TenantAdded,
 } from '../state/change.js';
 import type { Aggregation, EndKept } from '../state/kept.js';
-import type { CommandResult } from '../state/message.js';
+import type { CommandResult, RefusalCode } from '../state/message.js';
 import { Group, Resource, Tenant } from '../state/records.js';
 import { type Recorded, Scope } from '../state/scope.js';
 import {
@@ -31,7 +37,8 @@ import {
 } from './codec.js';
 
 /** How a kind of change is written into a note and read from it. */
-export type ChangeCodec<C> = Codec<Omit<C, 'kind'>>;
+export type ChangeCodec<C> = Codec<Fields<C>>;
+type Fields<C> = Omit<C, 'kind'>;
 type Codecs = { readonly [K in Change['kind']]: ChangeCodec<Extract<Change, { kind: K }>> };
 
 export const STATUS = oneOf(Object.values(GroupStatus));
@@ -101,7 +108,7 @@ export const SETTINGS_FIELDS = {
 const SETTINGS = layout<GroupSettings>({ ...SETTINGS_FIELDS, rps: OPTIONAL, burst: OPTIONAL });
 
 const RESULTS = oneOf(['done', 'not-found', 'ended', 'refused'] as const);
-const REFUSALS = oneOf(['ORDERED', 'MIN_SHARE'] as const);
+const REFUSALS = oneOf<RefusalCode>(['ORDERED', 'MIN_SHARE']);
 /** What came of a notice. */
 export const RESULT: Codec<CommandResult> = {
   write(out, result) {
@@ -216,8 +223,8 @@ export const CHANGES: Codecs = {
   'letters-returned': layout({ ...CHUNK, letters: COUNT }),
   'letters-gone': layout({ group: maybe(GROUP), letters: COUNT }),
   aggregation: layout({ group: GROUP, ...AGGREGATION_FIELDS }),
-  resource: layout({ number: COUNT, name: TEXT }),
-  tenant: layout({ number: COUNT, id: TEXT }),
+  resource: layout<Fields<ResourceAdded>>({ number: COUNT, name: TEXT }),
+  tenant: layout<Fields<TenantAdded>>({ number: COUNT, id: TEXT }),
   group: layout({ number: COUNT, tenant: TENANT, id: TEXT, atUs: TIME, settings: SETTINGS }),
   sealed: layout({ group: GROUP }),
   moved: layout({ group: GROUP, status: STATUS, code: NAME, round: COUNT, atUs: TIME }),
@@ -226,12 +233,12 @@ export const CHANGES: Codecs = {
     ...{ scope: SCOPE, weight: NUMBER, rps: OPTIONAL, burst: OPTIONAL, concurrency: OPTIONAL },
     ...{ minShare: NUMBER, virtual: NUMBER, atUs: TIME },
   }),
-  settings: layout({
+  settings: layout<Fields<GroupSet>>({
     ...{ group: GROUP, priorityLevel: SETTINGS_FIELDS.priorityLevel, virtual: NUMBER },
     ...{ timeoutMs: COUNT, deadlineMs: OPTIONAL },
   }),
-  forgotten: layout({ group: GROUP }),
-  answered: layout({ instanceId: INSTANCE, nonce: COUNT, result: RESULT }),
+  forgotten: layout<Fields<CongestionForgotten>>({ group: GROUP }),
+  answered: layout<Fields<NoticeAnswered>>({ instanceId: INSTANCE, nonce: COUNT, result: RESULT }),
   clock: layout({ atUs: TIME, deltaUs: INTEGER }),
-  epoch: layout({}),
+  epoch: layout<Fields<EpochEnded>>({}),
 };

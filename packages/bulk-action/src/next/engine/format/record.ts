@@ -257,12 +257,12 @@ const ATTEMPTS = { attempt: COUNT, retryCount: COUNT, orphanCount: COUNT };
 
 /** Jobs that are not in a queue. */
 const jobsOf = (
-  jobs: (group: Group) => Iterable<Job>,
+  jobs: (group: Group) => readonly Job[],
   add: (group: Group, job: Job) => void,
   ...parts: readonly Part<Job>[]
 ): Part<Group> => ({
   write(out, group) {
-    const all = [...jobs(group)];
+    const all = jobs(group);
     out.bytes.count(all.length);
     for (const job of all) {
       out.bytes.count(job.position);
@@ -278,7 +278,7 @@ const jobsOf = (
   },
 });
 const IN_FLIGHT = jobsOf(
-  ({ inFlight }) => inFlight.values(),
+  ({ inFlight }) => (inFlight.size > 0 ? [...inFlight.values()] : []),
   ({ inFlight }, job) => inFlight.set(job.position, Object.assign(job, { place: 'IN_FLIGHT' })),
   part<Job>({ ...ATTEMPTS, instanceId: TEXT, startedUs: COUNT, cost: COUNT, resource: maybe(RESOURCE) }),
   TURN,
@@ -289,7 +289,7 @@ const FRONT = jobsOf(
   part<Job>(ATTEMPTS),
 );
 const DELAYED = jobsOf(
-  ({ delayed }) => delayed.values(),
+  ({ delayed }) => (delayed.size > 0 ? [...delayed.values()] : []),
   ({ delayed }, job) => delayed.set(job.position, Object.assign(job, { place: 'DELAYED' })),
   part<Job>({ ...ATTEMPTS, dueMs: COUNT, reason: REASON }),
 );
