@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ByteReader, ByteWriter, FormatError } from '../../../src/next/engine/format/bytes.js';
 import { END_KEPT } from '../../../src/next/engine/format/changes.js';
 import { type Codec, Sink, Source } from '../../../src/next/engine/format/codec.js';
-import { KEPT } from '../../../src/next/engine/format/record.js';
+import { KEPT, packRecord, unpackRecords } from '../../../src/next/engine/format/record.js';
 import { decodeValue, encodeValue } from '../../../src/next/engine/format/side-values.js';
 import { resolveEngineConfig } from '../../../src/next/engine/state/config.js';
 import { Kept } from '../../../src/next/engine/state/kept.js';
@@ -50,6 +50,47 @@ describe('what a group kept', () => {
       },
     ];
     for (const end of ends) expect(stored(END_KEPT, end)).toEqual(end);
+  });
+});
+
+describe('records', () => {
+  it('give back each fact as it was', () => {
+    const state = new EngineState(resolveEngineConfig({}));
+    const { costMax } = state.config.limits;
+    const limits = { weight: 2, concurrency: 3, pausedMs: 4, quietFromMs: 5, fullUs: 6 };
+    const scope = { ...limits, rate: { rps: 7, burst: 8, tatUs: 9, costMax } };
+    const times = {
+      startedMs: 10,
+      endedMs: 11,
+      progressMs: 12,
+      timeoutMs: 13,
+      deadlineMs: 14,
+      notBeforeMs: 15,
+    };
+    const counters = { registered: 16, success: 17, failed: 18, cancelled: 19, late: 20, throttled: 21 };
+    const group = {
+      ...scope,
+      ...times,
+      ...counters,
+      rateDenied: 22,
+      lastBackoffMs: 23,
+      round: 24,
+      code: 'C',
+    };
+    const settings = { priorityLevel: 'high', isOrdered: true, isSealable: true, isSealed: true };
+    const facts = [
+      [state.shard, { ...scope, epoch: 2, letters: 3 }],
+      [state.addResource(1, 'r'), { ...scope, starts: 4, throttles: 5 }],
+      [state.addTenant(2, 't'), { ...scope, minShare: 0.5, isConfigured: true, served: 6 }],
+    ] as const;
+    const tenant = facts[2][0];
+    const all = [...facts, [state.addGroup(3, 't/g', tenant, 1), { ...group, ...settings }] as const];
+    for (const [record, values] of all) Object.assign(record, values);
+    const other = new EngineState(state.config);
+    const records = all.map(([record]) => packRecord(new ByteWriter(), state, record, 7));
+    unpackRecords(other, records);
+    for (const [record, values] of all)
+      expect(other.byNumber.get(record.number)).toMatchObject({ ...values, recordSeq: 7 });
   });
 });
 
