@@ -1,6 +1,6 @@
 import type { Rng } from '@millrace/foundation';
 import { hasEnded } from '../../states.js';
-import { decide } from './changes/decide.js';
+import { decide } from './changes/apply-change.js';
 import { dueSmoothing } from './congestion/smoothing.js';
 import { evictChunks } from './fair/evict.js';
 import { type GatePass, newPass } from './fair/gate-pass.js';
@@ -42,9 +42,8 @@ import { dropIfDone } from './run/end.js';
 import { type InstanceSeen, orphanJobs, seeInstance } from './run/instances.js';
 import { returnOwedLetters } from './run/owed.js';
 import type { Settlement } from './run/settle.js';
-import { startJobs } from './run/start.js';
+import { nextWakeUs, startJobs } from './run/start.js';
 import { requeueDue } from './run/wait.js';
-import { nextWakeUs } from './run/wake.js';
 import type { JobBody } from './state/chunks.js';
 import type { EngineConfig } from './state/config.js';
 import type { JobRef, Message } from './state/message.js';

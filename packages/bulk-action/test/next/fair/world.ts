@@ -1,5 +1,5 @@
 import { IndexedHeap, type Rng, seededRng } from '@millrace/foundation';
-import { decide } from '../../../src/next/engine/changes/decide.js';
+import { decide } from '../../../src/next/engine/changes/apply-change.js';
 import { type Commit, Engine } from '../../../src/next/engine/engine.js';
 import type { NewJob } from '../../../src/next/engine/format/chunk.js';
 import { updateTenant } from '../../../src/next/engine/groups/update.js';

@@ -1,15 +1,5 @@
-import {
-  ACTIONS,
-  type Action,
-  bury,
-  commit,
-  FAULTS,
-  join,
-  resumeAll,
-  seal,
-  settleOne,
-  take,
-} from './actions.js';
+import { ACTIONS, type Action, bury, commit, join, resumeAll, seal, settleOne, take } from './actions.js';
+import { FAULTS } from './faults.js';
 import { Tally, type Violations } from './trace.js';
 import { World, type WorldOptions } from './world.js';
 

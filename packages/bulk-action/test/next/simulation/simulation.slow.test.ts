@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ACTIONS, FAULTS } from './actions.js';
+import { ACTIONS } from './actions.js';
+import { FAULTS } from './faults.js';
 import { firstToNotice, MUTANTS } from './mutants.js';
 import { type Simulated, simulate } from './simulate.js';
 import { Tally } from './trace.js';

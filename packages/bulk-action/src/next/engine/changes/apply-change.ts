@@ -8,6 +8,12 @@ import { announce, drop, endJob, front, startJob, waitAgain } from './apply-jobs
 import { countLetter, forgetLetters, moveAggregation, redrive, reopen, returnLetters } from './apply-kept.js';
 import { reweigh } from './tags.js';
 
+/** Makes a change: applies it, and writes it into the note of the next commit. */
+export function decide(state: EngineState, change: Change): void {
+  applyChange(state, change, { seq: state.seq + 1, epoch: state.shard.epoch });
+  state.changes.push(change);
+}
+
 /** The commit that a change belongs to. */
 export interface When {
   readonly seq: number;

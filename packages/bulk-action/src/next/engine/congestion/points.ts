@@ -3,7 +3,7 @@ import { rateAt } from '../../../rules/congestion.js';
 import { groupIdOf } from '../../../rules/ids.js';
 import { ratePerSecond } from '../../../rules/rate-window.js';
 import { hasEnded } from '../../../states.js';
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import { History, roundedRate } from '../state/history.js';
 import type { Group, Resource } from '../state/records.js';
 import type { EngineState } from '../state/state.js';

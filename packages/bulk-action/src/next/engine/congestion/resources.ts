@@ -1,4 +1,4 @@
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import type { Resource } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
 import { updateLimits } from './limits.js';

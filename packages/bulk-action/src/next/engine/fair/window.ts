@@ -1,6 +1,6 @@
 import { ratePerSecond } from '../../../rules/rate-window.js';
 import { hasEnded } from '../../../states.js';
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import { decodeChunk } from '../format/chunk.js';
 import type { Chunk } from '../state/chunks.js';
 import type { FairOrder, Ordered } from '../state/fair-order.js';

@@ -1,5 +1,5 @@
 import { hasEnded } from '../../../states.js';
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import { updateLimits } from '../congestion/limits.js';
 import { forgetCongestion } from '../congestion/points.js';
 import { refresh, refreshTenant, unpark } from '../fair/order.js';

@@ -1,4 +1,4 @@
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import { loadedBody } from '../fair/head.js';
 import { runningAggregation } from '../run/aggregate.js';
 import { greetAggregations } from '../run/assign-aggregations.js';

@@ -1,5 +1,5 @@
 import { hasEnded } from '../../../states.js';
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import { refresh } from '../fair/order.js';
 import { encodeChunk, type NewJob } from '../format/chunk.js';
 import { type DetailFacts, encodeValue, type LetterFacts, type StoredValue } from '../format/side-values.js';

@@ -1,5 +1,5 @@
 import { hasEnded } from '../../../states.js';
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import { refresh } from '../fair/order.js';
 import { announceChunk } from '../fair/window.js';
 import { resumeRound } from '../run/aggregate.js';

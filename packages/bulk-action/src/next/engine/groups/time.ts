@@ -1,4 +1,4 @@
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import { moveLearnt } from '../congestion/clock.js';
 import { refresh, unpark } from '../fair/order.js';
 import { completeRound } from '../run/end.js';

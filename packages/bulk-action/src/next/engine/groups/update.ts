@@ -1,6 +1,6 @@
 import { defaultBurst } from '@millrace/foundation';
 import type { PriorityLevel } from '../../../states.js';
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import { groupWeight } from '../changes/tags.js';
 import { refresh, refreshTenant } from '../fair/order.js';
 import { rescaleStart, undoTurns } from '../fair/turn.js';

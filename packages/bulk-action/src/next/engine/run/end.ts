@@ -1,5 +1,5 @@
 import { hasEnded } from '../../../states.js';
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import { passCursor } from '../fair/head.js';
 import { leaveSeat, refresh } from '../fair/order.js';
 import { undoTurn } from '../fair/turn.js';

@@ -1,4 +1,4 @@
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import { askFor, dropChunk } from '../fair/window.js';
 import { bodyAt } from '../format/chunk.js';
 import { outcomeAt } from '../format/line.js';

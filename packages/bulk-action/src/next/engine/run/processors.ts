@@ -1,4 +1,4 @@
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import { passCursor } from '../fair/head.js';
 import { leaveSeat, refresh } from '../fair/order.js';
 import { lacksProcessor, updateTypes } from '../fair/placement.js';

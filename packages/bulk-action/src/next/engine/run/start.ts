@@ -1,5 +1,5 @@
 import { countEvents } from '../../../rules/rate-window.js';
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import { isHeldBack, noteStart } from '../congestion/attempts.js';
 import { isOverdue, nextGroup } from '../fair/gate.js';
 import { endPass, type GatePass, newPass } from '../fair/gate-pass.js';
@@ -13,6 +13,7 @@ import { fitsEnd } from '../results/job-end.js';
 import type { JobBody } from '../state/chunks.js';
 import type { Group, Instance, Job, Turn } from '../state/records.js';
 import type { EngineState } from '../state/state.js';
+import { aggregationDueMs } from './assign-aggregations.js';
 import { endHead } from './end.js';
 import { sendToNonReady } from './processors.js';
 
@@ -139,4 +140,22 @@ function start(state: EngineState, job: Job, instance: Instance): void {
   noteStart(state, job);
   countEvents(state.starts, state.nowMs, 1);
   countEvents(group.tenant.servedWindow, state.nowMs, cost);
+}
+
+/**
+ * Returns when the next commit is worth a try though nothing else has happened, in µs: a token comes, a pause of a
+ * service ends, a delayed job is due or a group times out. Infinity means never.
+ * @param pass - the last pass over the gate.
+ */
+export function nextWakeUs(state: EngineState, { blocked, globalSlotUs }: GatePass): number {
+  let wakeUs = globalSlotUs || Infinity;
+  // A resource at its cap has no slot: a job of it must end first.
+  for (const slotUs of blocked.values()) if (slotUs > 0) wakeUs = Math.min(wakeUs, slotUs);
+  const parkedUs = state.parked.peek()?.parkedUntilUs;
+  if (parkedUs !== undefined) wakeUs = Math.min(wakeUs, parkedUs);
+  const dueMs = state.isDispatching ? state.delayed.peek()?.dueMs : undefined;
+  if (dueMs !== undefined) wakeUs = Math.min(wakeUs, dueMs * 1000);
+  const watchMs = state.watched.peek()?.watchMs;
+  if (watchMs !== undefined) wakeUs = Math.min(wakeUs, watchMs * 1000);
+  return Math.min(wakeUs, aggregationDueMs(state) * 1000);
 }

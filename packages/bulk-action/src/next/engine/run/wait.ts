@@ -1,5 +1,5 @@
 import type { NonReadyReason } from '../../../states.js';
-import { decide } from '../changes/decide.js';
+import { decide } from '../changes/apply-change.js';
 import { refresh } from '../fair/order.js';
 import { noteGate } from '../results/attempts.js';
 import type { ChargeCorrection, Refund } from '../state/change.js';
