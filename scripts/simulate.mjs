@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { run, tool } from './command.mjs';
 import { ensurePackages } from './ensure-packages.mjs';
 
-const USAGE = `Simulates the bulk engine with faults, decided by a seed.
+const USAGE = `Simulates the new bulk engine with faults, decided by a seed.
   npm run simulate -- --seed 123 [--verbose]     one seed again, with every step
   npm run simulate -- [--from 1] [--seeds 20000]  many seeds`;
 

@@ -9,9 +9,9 @@ export interface Settled {
 }
 
 /**
- * Takes in the inbox in order. A settlement waits for the next commit if its side writes do not fit into this one, or until the
- * body of a new dead letter is loaded, a command for a job until its chunk is loaded; all entries behind it wait as well. A crash loses nothing, because the journal deletes only
- * consumed entries.
+ * Takes in the inbox in order. A settlement waits for the next commit if its side writes do not fit into this one, or for the
+ * body of a new dead letter. A command for a job waits for the chunk of the job. All entries behind it wait as well. A crash
+ * loses nothing, because the journal deletes only consumed entries.
  */
 export class Intake<Entry extends { readonly kind: string }> {
   readonly #state: EngineState;

@@ -177,7 +177,7 @@ function takeNext(state: EngineState, group: Group, queue: Queue, found: readonl
       decide(state, { kind: 'announced', group, address, jobs: 0, isLate: true, atUs: state.nowUs });
 }
 
-/** A want was not answered: what it asked for may be asked for again. */
+/** Forgets a want that was not answered, so that its chunks can be requested again. */
 export function forgetWant({ group, queue, ...want }: Want): void {
   if (queue) queue.isAsked = false;
   else if ('address' in want) group.asked?.delete(want.address);

@@ -21,7 +21,7 @@ import {
   updateTenant,
 } from './update.js';
 
-/** What somebody asks the owner to change. */
+/** A request to change a job, a group, a tenant, a resource or the shard. */
 export type Command =
   | GroupCommand
   | Pause

@@ -54,7 +54,7 @@ export function receiveNotice(state: EngineState, { instanceId, nonce, command }
   sendRecalls(state, effect, { instanceId, answer: { kind: 'answer', nonce, result }, recalls: 0 });
 }
 
-/** Carries out a command that nobody waits for. */
+/** Carries out a command without an answer. */
 export function receiveCommand(state: EngineState, command: Command): void {
   sendRecalls(state, applyCommand(state, command));
 }
@@ -117,7 +117,7 @@ export function receiveRecalled(state: EngineState, recalled: Recalled): void {
   if (state.recalls.get(number)?.instanceId === instanceId) endRecall(state, number);
 }
 
-/** A dead instance launches nothing: whoever waits for its answer waits no longer. */
+/** Ends the recalls of a dead instance: it launches nothing any more. */
 export function endRecallsOf(state: EngineState, instanceId: string): void {
   for (const [number, recall] of state.recalls)
     if (recall.instanceId === instanceId) endRecall(state, number);

@@ -29,7 +29,7 @@ export class Kept {
   details = 0;
   /** Dead letters in the store, of all rounds. */
   letters = 0;
-  /** Aggregators that its jobs asked for, in the order in which they first did. */
+  /** Aggregators of its jobs, in the order of their first use. */
   readonly aggregators: string[] = [];
   readonly numbers = new Map<string, NumberSums>();
   /** Chunks of redriven jobs that have not all ended. */

@@ -40,7 +40,7 @@ export interface Aggregate {
   readonly groupId: string;
   readonly round: number;
   readonly attempt: number;
-  /** Its aggregators, in the order in which jobs first asked for them. */
+  /** Its aggregators, in the order of their first use. */
   readonly types: readonly string[];
   /** Numbers of the first result that counts, and of the one after the last. */
   readonly resultsFrom: number;

@@ -247,7 +247,7 @@ export class Group extends Scope {
   readonly outcomes = new Map<ChunkAddress, ChunkOutcomes>();
   /** Undefined as long as its jobs leave nothing. */
   kept: Kept | undefined;
-  /** When its progress was told last, and whether it waits to be told again. */
+  /** Time of the last progress event, and whether another one is due. */
   progressEventMs = 0;
   isProgressDue = false;
   /** Jobs that their queue passes over: cancelled, or taken to the front. */
@@ -260,7 +260,7 @@ export class Group extends Scope {
   head: Job | undefined;
   /** The job or queue whose chunk has to be loaded before the head is known. */
   missing: Position | Queue | undefined;
-  /** Chunks that were asked for by their address. */
+  /** Chunks that were requested by their address. */
   asked: Set<ChunkAddress> | undefined;
   /** Processor type that its head lacks, while too many of its jobs wait for one in non-ready. */
   lacking: string | undefined;

@@ -96,7 +96,7 @@ export class SideWrites {
   }
 }
 
-/** What subscribers are told after the commit. Events are hints: one may be lost or doubled, and the state is the truth. */
+/** An event for subscribers, sent after the commit. Events are hints: one may be lost or doubled, and the state is the truth. */
 export interface EngineEvent {
   readonly type:
     | 'group.started'

@@ -100,9 +100,9 @@ export class EngineState {
   wants: Want[] = [];
   /** What the next commit writes beside its note. */
   readonly writes = new SideWrites();
-  /** What subscribers are told after the next commit. */
+  /** Events to send after the next commit. */
   events: EngineEvent[] = [];
-  /** Groups whose progress is told once a second has passed since the last time. */
+  /** Groups with a progress event that waits until a second has passed since the last one. */
   readonly progressing: Group[] = [];
   /** Finished jobs kept as recent ones in this second. */
   recent = { second: 0, jobs: 0 };
